@@ -1,0 +1,135 @@
+"""feynkac: one network for a whole family of Kolmogorov PDEs.
+
+Every public name, no logic. Names are looked up on first use, so that `import feynkac` and the
+command line's `--help` do not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AdamW": "training.optimisers",
+    "AffineLinear": "families",
+    "ArtifactError": "errors",
+    "BasketPut": "families",
+    "BlackScholes": "families",
+    "Box": "families",
+    "ClosedForm": "families",
+    "ClosedPartials": "families",
+    "Domain": "families",
+    "Errors": "analysis.metrics",
+    "Estimate": "sampling.reference",
+    "EulerMaruyama": "sampling.euler_maruyama",
+    "Exact": "sampling.exact",
+    "ExactSampler": "families",
+    "Family": "families",
+    "FeedForward": "networks.feed_forward",
+    "FeynkacError": "errors",
+    "Greek": "families",
+    "HeatGaussian": "families",
+    "HeatParaboloid": "families",
+    "InputError": "errors",
+    "Interrupted": "errors",
+    "Multilevel": "networks.multilevel",
+    "NamedGreeks": "families",
+    "NonFiniteError": "errors",
+    "Params": "families",
+    "Progress": "training.loop",
+    "SGD": "training.optimisers",
+    "Solution": "solution",
+    "StepDecay": "training.schedules",
+    "Training": "training.settings",
+    "monte_carlo": "sampling.reference",
+    "solve": "solver",
+}
+
+__all__ = [
+    "SGD",
+    "AdamW",
+    "AffineLinear",
+    "ArtifactError",
+    "BasketPut",
+    "BlackScholes",
+    "Box",
+    "ClosedForm",
+    "ClosedPartials",
+    "Domain",
+    "Errors",
+    "Estimate",
+    "EulerMaruyama",
+    "Exact",
+    "ExactSampler",
+    "Family",
+    "FeedForward",
+    "FeynkacError",
+    "Greek",
+    "HeatGaussian",
+    "HeatParaboloid",
+    "InputError",
+    "Interrupted",
+    "Multilevel",
+    "NamedGreeks",
+    "NonFiniteError",
+    "Params",
+    "Progress",
+    "Solution",
+    "StepDecay",
+    "Training",
+    "load",
+    "monte_carlo",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load":
+        return import_module("feynkac.solution").Solution.load
+    if name not in _HOMES:
+        raise AttributeError(f"module 'feynkac' has no attribute {name!r}")
+    return getattr(import_module(f"feynkac.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+if TYPE_CHECKING:
+    from feynkac.analysis.metrics import Errors
+    from feynkac.errors import (
+        ArtifactError,
+        FeynkacError,
+        InputError,
+        Interrupted,
+        NonFiniteError,
+    )
+    from feynkac.families import (
+        AffineLinear,
+        BasketPut,
+        BlackScholes,
+        Box,
+        ClosedForm,
+        ClosedPartials,
+        Domain,
+        ExactSampler,
+        Family,
+        Greek,
+        HeatGaussian,
+        HeatParaboloid,
+        NamedGreeks,
+        Params,
+    )
+    from feynkac.networks.feed_forward import FeedForward
+    from feynkac.networks.multilevel import Multilevel
+    from feynkac.sampling.euler_maruyama import EulerMaruyama
+    from feynkac.sampling.exact import Exact
+    from feynkac.sampling.reference import Estimate, monte_carlo
+    from feynkac.solution import Solution
+    from feynkac.solver import solve
+    from feynkac.training.loop import Progress
+    from feynkac.training.optimisers import SGD, AdamW
+    from feynkac.training.schedules import StepDecay
+    from feynkac.training.settings import Training
+
+    load = Solution.load

@@ -1,0 +1,1 @@
+"""Pure functions of any solution map u: errors, derivatives."""

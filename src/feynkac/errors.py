@@ -1,0 +1,21 @@
+"""What can go wrong, in four words. Every message says what was expected, what came, what to do."""
+
+
+class FeynkacError(Exception):
+    """Base of all errors that feynkac raises on purpose."""
+
+
+class InputError(FeynkacError, ValueError):
+    """The caller gave something that cannot be used (exit code 2)."""
+
+
+class ArtifactError(InputError):
+    """A saved solution or run is missing, damaged or of another kind (exit code 2)."""
+
+
+class NonFiniteError(FeynkacError, ArithmeticError):
+    """A NaN or an infinity arose while training (exit code 1)."""
+
+
+class Interrupted(FeynkacError):  # noqa: N818  (nothing went wrong)
+    """The user stopped the run; its state has been kept (exit code 130)."""

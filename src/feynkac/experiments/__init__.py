@@ -1,0 +1,1 @@
+"""Runs worth repeating, with tables and figures: the demo."""

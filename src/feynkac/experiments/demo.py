@@ -1,0 +1,57 @@
+"""The demonstration: Black–Scholes by the paper's method, scaled down to about a minute."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from feynkac.errors import InputError
+from feynkac.families.black_scholes import BlackScholes
+from feynkac.solver import solve
+from feynkac.training.loop import Progress
+from feynkac.training.schedules import StepDecay
+
+PAPER_L1 = "0.0011 ± 0.0001"
+PAPER_TIME = "2827 s on two V100"
+
+
+def run_demo(
+    folder: Path, seed: int = 0, report: Callable[[Progress], None] | None = None
+) -> dict[str, Any]:
+    """Solve, measure, draw; returns the table (columns, rows), the figures and the errors."""
+    try:
+        from feynkac.experiments.figures import draw_error_curve, draw_price_and_greeks
+    except ModuleNotFoundError as error:
+        raise InputError('the demo draws figures: pip install "feynkac[plot]"') from error
+    solution = solve(
+        BlackScholes(),
+        method="paper",
+        steps=3000,
+        batch_size=2**12,
+        schedule=StepDecay(decay=0.25, patience=500),
+        seed=seed,
+        out=folder,
+        report=report,
+    )
+    errors = solution.error(2**17)
+    manifest = solution.manifest
+    rows = [
+        (
+            "feynkac, this machine",
+            f"{errors.l1:.5f} ± {errors.l1_se:.5f}",
+            f"{manifest.seconds:.0f} s",
+        ),
+        ("the paper, full scale", PAPER_L1, PAPER_TIME),
+        ("a linear fit", f"{errors.linear_baseline:.5f}", ""),
+        ("predicting the mean", f"{errors.mean_baseline:.5f}", ""),
+    ]
+    figures = [
+        draw_price_and_greeks(solution, folder / "price-and-greeks.png"),
+        draw_error_curve(manifest.history, folder / "error.png"),
+    ]
+    return {
+        "table": (("", "L1 error", "time"), rows),
+        "figures": [str(path) for path in figures],
+        "run": str(folder),
+        "seconds": manifest.seconds,
+        **errors.record(),
+    }

@@ -1,0 +1,109 @@
+"""Families by name: the built-in ones, and a user's own from `path/to/file.py:ClassName`.
+
+A family is written down as its name and its dataclass fields, and rebuilt from them. A user's file
+is code: it is imported only when the user names it, never because a saved artifact mentions it.
+"""
+
+import dataclasses
+import difflib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from feynkac.errors import InputError
+from feynkac.families.basket_put import BasketPut
+from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.family import Family
+from feynkac.families.heat_gaussian import HeatGaussian
+from feynkac.families.heat_paraboloid import HeatParaboloid
+
+BUILT_IN: dict[str, type[Family]] = {
+    cls.name(): cls for cls in (BlackScholes, BasketPut, HeatParaboloid, HeatGaussian)
+}
+
+
+def find_family(spec: str, fields: dict[str, Any] | None = None) -> Family:
+    """The family that `spec` names, with its fields set.
+
+    Args:
+        spec: a built-in name, or `path/to/file.py:ClassName`.
+        fields: values of the dataclass fields, such as `{"dim": 5}`.
+
+    Example:
+        >>> find_family("heat-paraboloid", {"dim": 5})
+        HeatParaboloid(dim=5)
+    """
+    cls = _class_from_file(spec) if ":" in spec else _built_in(spec)
+    return _instantiate(cls, fields or {})
+
+
+def family_fields(family: Family) -> dict[str, Any]:
+    """The dataclass fields that rebuild `family`.
+
+    Raises:
+        InputError: the family is not a dataclass, so that its settings cannot be known.
+    """
+    fields = _dataclass_fields(type(family))
+    if fields is None:
+        raise InputError(
+            f"{type(family).__name__} must be a frozen dataclass, so that its settings can be "
+            "saved; put @dataclass(frozen=True) above it."
+        )
+    return {name: getattr(family, name) for name in fields}
+
+
+def _dataclass_fields(cls: type[Family]) -> list[str] | None:
+    if "__dataclass_params__" not in vars(cls):
+        return None
+    return [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+
+
+def _built_in(name: str) -> type[Family]:
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    close = difflib.get_close_matches(name, BUILT_IN, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise InputError(
+        f"unknown family {name!r}; {hint}Built in: {', '.join(BUILT_IN)}; "
+        "your own: path/to/file.py:ClassName."
+    )
+
+
+def _class_from_file(spec: str) -> type[Family]:
+    location, _, class_name = spec.rpartition(":")
+    path = Path(location)
+    if not path.is_file():
+        raise InputError(f"there is no file {location!r} to take the family {class_name!r} from.")
+    module_spec = importlib.util.spec_from_file_location(f"feynkac_user_{path.stem}", path)
+    if module_spec is None or module_spec.loader is None:
+        raise InputError(f"{location!r} is not a Python file; expected path/to/file.py:ClassName.")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[module_spec.name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
+    cls = getattr(module, class_name, None)
+    if not (isinstance(cls, type) and issubclass(cls, Family)):
+        own = [n for n, c in vars(module).items() if _is_own_family(c, module.__name__)]
+        raise InputError(
+            f"{location} has no Family named {class_name!r}; it has: {', '.join(own) or 'none'}."
+        )
+    return cls
+
+
+def _is_own_family(value: Any, module: str) -> bool:
+    return isinstance(value, type) and issubclass(value, Family) and value.__module__ == module
+
+
+def _instantiate(cls: type[Family], fields: dict[str, Any]) -> Family:
+    known = _dataclass_fields(cls) or []
+    if unknown := [name for name in fields if name not in known]:
+        raise InputError(
+            f"{cls.__name__} has no field {unknown[0]!r}; it has: {', '.join(known) or 'none'}."
+        )
+    dim = fields.get("dim", 1)
+    if not (isinstance(dim, int) and dim >= 1):
+        raise InputError(f"dim must be a whole number ≥ 1, got {dim!r}.")
+    return cls(**fields)

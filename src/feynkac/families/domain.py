@@ -1,0 +1,207 @@
+r"""The input region  D × [v,w]ᵈ × [0,T]  of the parametric solution map (paper, Section 2).
+
+An input λ = (x, t, γ) lives in two forms:
+
+- flat, a tensor `(…, dim)` with all variables side by side, which is what a network reads;
+- split, a `Point(x, t, p)` of views into it, which is what a family's formulas read.
+"""
+
+import keyword
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.errors import InputError
+from feynkac.families.box import Box
+from feynkac.families.point import Params, Point
+
+
+class Domain:
+    """Named boxes: the space variable `x`, the time `t` and any parameters.
+
+    Args:
+        x: box of shape `()` (one dimension) or `(d,)`.
+        t: scalar box with lower bound ≥ 0.
+        parameters: one box a parameter, of any shape.
+
+    Example:
+        >>> domain = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
+        >>> domain.dim, domain.volume
+        (4, 1.0)
+    """
+
+    boxes: Mapping[str, Box]
+
+    def __init__(self, *, x: Box, t: Box, **parameters: Box) -> None:
+        self.boxes = {"x": x, "t": t, **parameters}
+        for name, box in self.boxes.items():
+            _check_variable(name, box)
+        low = [v for b in self.boxes.values() for v in b.low]
+        high = [v for b in self.boxes.values() for v in b.high]
+        self._low = torch.tensor(low, dtype=torch.float64)
+        self._high = torch.tensor(high, dtype=torch.float64)
+        self._sizes = [box.size for box in self.boxes.values()]
+
+    def __repr__(self) -> str:
+        return f"Domain({', '.join(f'{name}={box}' for name, box in self.boxes.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Domain) and list(self.boxes.items()) == list(other.boxes.items())
+
+    __hash__ = None  # type: ignore[assignment]  # compared, never a key
+
+    @property
+    def dim(self) -> int:
+        """Number of inputs of the network, dim_in(Φ)."""
+        return len(self._low)
+
+    @property
+    def state_dim(self) -> int:
+        """Dimension d of the space variable."""
+        return self.boxes["x"].size
+
+    @property
+    def mean(self) -> Tensor:
+        """Mean of the flat uniform input, `(dim,)`, float64."""
+        return (self._low + self._high) / 2
+
+    @property
+    def std(self) -> Tensor:
+        """Standard deviation of the flat uniform input, `(dim,)`, float64."""
+        return (self._high - self._low) / math.sqrt(12.0)
+
+    @property
+    def volume(self) -> float:
+        """Volume of D × [v,w]ᵈ × [0,T]."""
+        return math.prod(box.volume for box in self.boxes.values())
+
+    def sample(
+        self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """Independent uniform inputs.  Shape: `(count, dim)`, on the generator's device."""
+        device = generator.device
+        uniform = torch.rand(count, self.dim, generator=generator, dtype=dtype, device=device)
+        low, high = self._low.to(device, dtype), self._high.to(device, dtype)
+        return torch.addcmul(low, uniform, high - low)
+
+    def slices(self) -> dict[str, slice]:
+        """Where each variable stands in the flat input.
+
+        Example:
+            >>> Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1)).slices()
+            {'x': slice(0, 2, None), 't': slice(2, 3, None)}
+        """
+        ends = [sum(self._sizes[: i + 1]) for i in range(len(self._sizes))]
+        starts = [0, *ends[:-1]]
+        return {n: slice(a, b) for n, a, b in zip(self.boxes, starts, ends, strict=True)}
+
+    def split(self, inputs: Tensor) -> Point:
+        """Views of the flat input by variable.  Shape: `(…, dim)` → `Point`."""
+        parts = torch.split(inputs, self._sizes, dim=-1)
+        named = {
+            name: part if len(box.shape) < 2 else part.reshape(*part.shape[:-1], *box.shape)
+            for (name, box), part in zip(self.boxes.items(), parts, strict=True)
+        }
+        return Point(named.pop("x"), named.pop("t"), Params(**named))
+
+    def join(self, values: Mapping[str, Any], extrapolate: bool = False) -> Tensor:
+        """The flat input from values by name, broadcast against each other like numpy's.
+
+        A value of a variable with shape s has shape `(…, *s)`; a single number fills s.
+
+        Shape: `(…, dim)`, float64, so that no digit the caller typed is lost.
+
+        Raises:
+            InputError: an unknown or missing name, a wrong shape, a value that is not finite, or,
+                unless `extrapolate`, one outside the domain.
+        """
+        self._check_names(values)
+        tensors = {name: _tensor(name, box, values[name]) for name, box in self.boxes.items()}
+        leads = [v.shape[: v.ndim - len(self.boxes[n].shape)] for n, v in tensors.items()]
+        try:
+            lead = torch.broadcast_shapes(*leads)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in tensors.items())
+            raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
+        flat = [
+            v.expand((*lead, *self.boxes[n].shape)).reshape((*lead, -1)) for n, v in tensors.items()
+        ]
+        inputs = torch.cat(flat, dim=-1)
+        self._check_values(inputs, extrapolate)
+        return inputs
+
+    def contains(self, inputs: Tensor) -> Tensor:
+        """Which flat inputs lie in the domain (up to rounding).  Shape: `(…, dim)` → `(…,)`."""
+        return self._inside(inputs).all(-1)
+
+    def _inside(self, inputs: Tensor) -> Tensor:
+        low, high = self._low.to(inputs.device), self._high.to(inputs.device)
+        slack = 1e-6 * (high - low)
+        value = inputs.double()
+        return (value >= low - slack) & (value <= high + slack)
+
+    def _check_names(self, values: Mapping[str, Any]) -> None:
+        unknown = [name for name in values if name not in self.boxes]
+        missing = [name for name in self.boxes if name not in values]
+        if unknown or missing:
+            parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
+            parts += [f"missing: {', '.join(missing)}"] * bool(missing)
+            raise InputError(f"expected the inputs {', '.join(self.boxes)}; {'; '.join(parts)}.")
+
+    def _check_values(self, inputs: Tensor, extrapolate: bool) -> None:
+        finite = inputs.isfinite()
+        good = finite if extrapolate else finite & self._inside(inputs)
+        if good.all():
+            return
+        where = (~good).nonzero()[0].tolist()
+        value = inputs[tuple(where)].item()
+        name, box, i = self._variable_at(where[-1])
+        label = name if box.size == 1 else f"{name}{_unravel(i, box.shape)}"
+        if not math.isfinite(value):
+            raise InputError(f"{label} = {value} is not a finite number.")
+        raise InputError(
+            f"{label} = {value:g} lies outside [{box.low[i]:g}, {box.high[i]:g}], where the "
+            "solution was trained; ask inside, or say extrapolate=True (--extrapolate)."
+        )
+
+    def _variable_at(self, column: int) -> tuple[str, Box, int]:
+        for name, where in self.slices().items():
+            if column < where.stop:
+                return name, self.boxes[name], column - where.start
+        raise IndexError(column)
+
+
+def _check_variable(name: str, box: Box) -> None:
+    if not isinstance(box, Box):
+        raise InputError(f"Domain expects a Box for {name!r}, got {type(box).__name__}.")
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
+    if name == "x" and len(box.shape) > 1:
+        raise InputError(f"x must have shape () or (d,), got {box.shape}.")
+    if name == "t" and (box.shape != () or box.low[0] < 0):
+        raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {box}.")
+
+
+def _tensor(name: str, box: Box, value: Any) -> Tensor:
+    try:
+        tensor = torch.as_tensor(value, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
+    rank = len(box.shape)
+    if tensor.ndim == 0:
+        return tensor.expand(box.shape)
+    if tensor.ndim < rank or tuple(tensor.shape[tensor.ndim - rank :]) != box.shape:
+        expected = ", ".join(["…", *map(str, box.shape)])
+        raise InputError(f"{name} must have shape ({expected}), got {tuple(tensor.shape)}.")
+    return tensor
+
+
+def _unravel(index: int, shape: tuple[int, ...]) -> list[int]:
+    position = []
+    for size in reversed(shape):
+        index, r = divmod(index, size)
+        position.append(r)
+    return position[::-1]

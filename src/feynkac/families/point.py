@@ -1,0 +1,40 @@
+r"""A batch of inputs λ = (x, t, γ), split by variable.
+
+A scalar has shape `(…, 1)` and an array variable `(…, *shape)`, so that `p.kappa * x` and
+`p.sigma @ x[..., None]` broadcast whatever the leading axes are.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class Params:
+    """The parameters γ by name: `p.sigma`, `p.strike`.
+
+    Example:
+        >>> p = Params(sigma=torch.tensor([0.3]))
+        >>> p.sigma
+        tensor([0.3000])
+    """
+
+    def __init__(self, **values: Tensor) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Tensor:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = ", ".join(self.__dict__) or "none"
+        raise AttributeError(f"there is no parameter {name!r} in the domain; it has: {known}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dict__)
+
+
+class Point(NamedTuple):
+    """A batch of inputs: x `(…, d)`, t `(…, 1)`, parameters p."""
+
+    x: Tensor
+    t: Tensor
+    p: Params

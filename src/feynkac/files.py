@@ -1,0 +1,52 @@
+"""Durable files: a reader sees the old content or the new, never a part.
+
+Write to a temporary file in the same folder, fsync, then `os.replace`; a killed process leaves at
+most a stray temporary file behind, which the next write to the same name removes.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from feynkac.errors import InputError
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` by `content` in one step.
+
+    Raises:
+        InputError: the folder is missing or read-only, or the disk is full.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(
+            f"cannot write {path}: {error.strerror or error}. "
+            "Choose a writable folder with free space."
+        ) from error
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents; an existing one is fine."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot create the folder {path}: {error.strerror or error}. Choose another place."
+        ) from error
+
+
+def sha256(content: bytes) -> str:
+    """SHA-256 of `content` in hexadecimal.
+
+    Example:
+        >>> sha256(b"")[:8]
+        'e3b0c442'
+    """
+    return hashlib.sha256(content).hexdigest()

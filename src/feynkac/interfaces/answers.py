@@ -1,0 +1,74 @@
+"""The answer to one query, as plain numbers, beside the closed form where there is one."""
+
+from typing import Any
+
+from torch import Tensor
+
+from feynkac.analysis.partials import greek_value, partial
+from feynkac.families.family import ClosedForm, NamedGreeks
+from feynkac.solution import Solution
+
+Numbers = dict[str, Any]
+
+
+def answer(
+    solution: Solution, at: dict[str, Any], greeks: bool = False, extrapolate: bool = False
+) -> Numbers:
+    """Value and, on request, all first derivatives and named Greeks at one input."""
+    result: Numbers = {"at": at, "value": _plain(solution(extrapolate=extrapolate, **at))}
+    if greeks:
+        names = solution.family.domain.boxes
+        where = {"extrapolate": extrapolate, **at}
+        result["partials"] = {n: _plain(solution.grad(n, **where)) for n in names}
+        result["greeks"] = {n: _plain(v) for n, v in solution.greeks(**where).items()}
+    closed = _closed_form(solution, at, greeks, extrapolate)
+    return result | ({"closed_form": closed} if closed else {})
+
+
+def _closed_form(
+    solution: Solution, at: dict[str, Any], greeks: bool, extrapolate: bool
+) -> Numbers | None:
+    family = solution.family
+    if not isinstance(family, ClosedForm):
+        return None
+    domain = family.domain
+    inputs = domain.join(at, extrapolate)
+
+    def u(flat: Tensor) -> Tensor:
+        return family.closed_form(*domain.split(flat))
+
+    result: Numbers = {"value": _plain(u(inputs).squeeze(-1))}
+    if greeks:
+        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.boxes}
+        named = family.greeks.items() if isinstance(family, NamedGreeks) else ()
+        result["greeks"] = {n: _plain(greek_value(u, domain, g, inputs)) for n, g in named}
+    return result
+
+
+def answer_rows(found: Numbers) -> list[tuple[str, str, str, str]]:
+    """Rows (quantity, network, closed form, difference) for a table."""
+    closed = found.get("closed_form", {})
+    rows = [_row("value", found["value"], closed.get("value"))]
+    for kind, prefix in (("greeks", ""), ("partials", "∂u/∂")):
+        for name, value in found.get(kind, {}).items():
+            rows.append(_row(prefix + name, value, closed.get(kind, {}).get(name)))
+    return rows
+
+
+def _row(name: str, value: Any, truth: Any) -> tuple[str, str, str, str]:
+    difference = "" if not isinstance(value, float) or truth is None else f"{value - truth:+.2e}"
+    return name, _text(value), _text(truth), difference
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.6f}" if isinstance(value, float) else str(_rounded(value))
+
+
+def _rounded(value: Any) -> Any:
+    return [_rounded(v) for v in value] if isinstance(value, list) else round(value, 5)
+
+
+def _plain(value: Tensor) -> Any:
+    return value.tolist()

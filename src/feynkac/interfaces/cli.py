@@ -1,0 +1,291 @@
+"""The command `feynkac`. Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.
+
+torch is imported inside the commands, so that `--help` answers at once.
+"""
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
+
+import typer
+
+from feynkac import __version__
+from feynkac.errors import FeynkacError, InputError, Interrupted
+from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
+
+if TYPE_CHECKING:
+    from feynkac.solution import Solution
+
+P = ParamSpec("P")
+
+app = typer.Typer(
+    name="feynkac",
+    help="One network for a whole family of Kolmogorov PDEs: values, Greeks, error bars.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
+FamilyName = Annotated[
+    str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
+]
+UserFamily = Annotated[
+    str | None,
+    typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),
+]
+Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
+
+
+def main() -> None:
+    """Entry point of the program."""
+    if "--debug" in sys.argv:  # allowed anywhere on the line
+        sys.argv.remove("--debug")
+        sys.argv.insert(1, "--debug")
+    app()
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Options of all commands."""
+    global _debug
+    _debug = debug
+    if version:
+        typer.echo(f"feynkac {__version__}")
+        raise typer.Exit
+
+
+_debug = False
+
+
+def command(body: Callable[P, None]) -> Callable[P, None]:
+    """Register `body` as a command whose errors become one sentence and an exit code."""
+
+    @functools.wraps(body)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            body(*args, **kwargs)
+        except (FeynkacError, OSError, KeyboardInterrupt, ModuleNotFoundError) as error:
+            if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
+                raise
+            text, code = _explain(error)
+            typer.echo(text, err=True)
+            raise typer.Exit(code) from None
+
+    return app.command()(guarded)
+
+
+def _explain(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt | Interrupted):
+        return f"interrupted: {error or 'stopped'}; run the same command to go on", 130
+    code = 2 if isinstance(error, InputError | OSError | ModuleNotFoundError) else 1
+    return f"error: {error}", code
+
+
+@command
+def families(as_json: Json = False) -> None:
+    """List the built-in families with their domains."""
+    from feynkac.families.catalogue import BUILT_IN
+    from feynkac.families.family import ClosedForm, ExactSampler
+    from feynkac.interfaces.console import print_table
+
+    rows: list[dict[str, Any]] = []
+    for name, cls in BUILT_IN.items():
+        family = cls()
+        rows.append(
+            {
+                "name": name,
+                "inputs": family.domain.dim,
+                "domain": {n: str(box) for n, box in family.domain.boxes.items()},
+                "exact_sampler": isinstance(family, ExactSampler),
+                "closed_form": isinstance(family, ClosedForm),
+            }
+        )
+    if as_json:
+        return _print_json({"families": rows})
+    yes = {True: "yes", False: "no"}
+    columns = ("name", "inputs", "variables", "exact sampler", "closed form")
+    lines = [
+        (
+            r["name"],
+            str(r["inputs"]),
+            "\n".join(f"{n} in {b}" for n, b in r["domain"].items()),
+            yes[r["exact_sampler"]],
+            yes[r["closed_form"]],
+        )
+        for r in rows
+    ]
+    return print_table("Built-in families", columns, lines)
+
+
+@command
+def solve(
+    family: FamilyName,
+    method: Annotated[Literal["paper"], typer.Option(help="How to train.")] = "paper",
+    steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
+    budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
+    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
+    dim: Dim = None,
+    scheme: Annotated[str, typer.Option(help="auto, exact or euler:STEPS.")] = "auto",
+    batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
+    paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    compiling: Annotated[bool, typer.Option("--compile/--no-compile")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train one network for a whole FAMILY. The same command again continues the run."""
+    from feynkac.families.catalogue import find_family
+    from feynkac.interfaces.console import training_display
+    from feynkac.solver import execute, plan_run
+
+    start = time.perf_counter()
+    chosen = find_family(family, family_settings(dim))
+    training = {
+        "steps": steps,
+        "budget": budget,
+        "seed": seed,
+        "batch_size": batch_size,
+        "paths": paths,
+        "device": device,
+        "compile": compiling,
+    }
+    run = plan_run(chosen, method, None, parse_scheme(scheme), training)
+    folder = out or Path("runs") / run.folder_name
+    with training_display() as report:
+        solution = execute(run, chosen, folder, report)
+    curve = _draw_error_curve(solution, folder)
+    result = _summary(solution, folder) | {"wall_seconds": time.perf_counter() - start}
+    if as_json:
+        return _print_json(result)
+    _print_errors(f"{run.family.name}, method {method}", result)
+    return typer.echo(f"saved in {folder}" + (f", error curve in {curve}" if curve else ""))
+
+
+@command
+def evaluate(
+    run: RunFolder,
+    inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
+    paths: Annotated[int, typer.Option(help="Paths of a simulated reference.", min=2)] = 2**14,
+    scheme: Annotated[str, typer.Option(help="auto, exact or euler:STEPS.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Of the inputs and paths.", min=0)] = 1,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Measure the error of RUN against the closed form or a Monte Carlo reference."""
+    from feynkac.interfaces.console import fraction_display
+
+    solution = _load(run, family)
+    with fraction_display("simulating the reference") as report:
+        errors = solution.error(
+            inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=report
+        )
+    result = {"run": str(run), "seed": seed, **errors.record()}
+    if as_json:
+        return _print_json(result)
+    return _print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
+
+
+@command
+def query(
+    run: RunFolder,
+    at: Annotated[list[str], typer.Option("--at", help="x=9.5,t=0.5,…; may be repeated.")],
+    greeks: Annotated[bool, typer.Option("--greeks", help="Derivatives too.")] = False,
+    extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Leave the domain.")] = False,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Ask RUN for values, and Greeks, at given inputs."""
+    from feynkac.interfaces.answers import answer, answer_rows
+    from feynkac.interfaces.console import print_table
+
+    solution = _load(run, family)
+    answers = [answer(solution, parse_point(text), greeks, extrapolate) for text in at]
+    if as_json:
+        return _print_json(answers[0] if len(answers) == 1 else {"answers": answers})
+    for text, found in zip(at, answers, strict=True):
+        print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
+    return None
+
+
+@command
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder of run and figures.")] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Solve Black–Scholes, print the error table, draw price and Greeks."""
+    from feynkac.experiments.demo import run_demo
+    from feynkac.interfaces.console import print_table, training_display
+
+    with training_display() as report:
+        result = run_demo(out, seed, report)
+    if as_json:
+        return _print_json(result)
+    print_table("Black–Scholes put, one network for all x, t, sigma, strike", *result["table"])
+    return typer.echo("\n".join(f"figure {path}" for path in result["figures"]))
+
+
+def _load(run: Path, family: str | None) -> "Solution":
+    from feynkac.families.catalogue import find_family
+    from feynkac.solution import Solution
+    from feynkac.storage import read_artifact
+
+    if family is None:
+        return Solution.load(run)
+    manifest, _ = read_artifact(run)
+    return Solution.load(run, find_family(family, dict(manifest.family.fields)))
+
+
+def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
+    manifest = solution.manifest
+    return {
+        "family": manifest.family.name,
+        "method": manifest.run.method,
+        "seed": manifest.run.training.seed,
+        "run": str(folder),
+        "parameters": manifest.parameters,
+        **manifest.history[-1],
+        "versions": manifest.versions,
+    }
+
+
+def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
+    try:
+        from feynkac.experiments.figures import draw_error_curve
+    except ModuleNotFoundError:  # the plot extra is not installed
+        return None
+    return draw_error_curve(solution.manifest.history, folder / "error.png")
+
+
+def _print_errors(title: str, result: dict[str, Any]) -> None:
+    from feynkac.interfaces.console import print_table
+
+    shown = {
+        "L1 error, Eq. (9)": f"{result['l1']:.5f} ± {result['l1_se']:.5f}",
+        "L2 error": f"{result['l2']:.5f}",
+        "largest error seen": f"{result['max']:.5f}",
+        "L1 of predicting the mean": f"{result['mean_baseline']:.5f}",
+        "L1 of a linear fit": f"{result['linear_baseline']:.5f}",
+        "mean s.e. of the reference": f"{result['reference_se']:.2g}",
+        "inputs": str(result["inputs"]),
+    }
+    if "steps" in result or "step" in result:
+        shown |= {
+            "steps": str(result["step"]),
+            "seconds": f"{result['seconds']:.1f}",
+            "parameters": str(result["parameters"]),
+        }
+    print_table(title, ("", "value"), list(shown.items()))
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    typer.echo(json.dumps(data))

@@ -1,0 +1,1 @@
+"""Function classes: normalised inputs, the paper's multilevel network, feed-forward."""

@@ -1,0 +1,55 @@
+r"""The feed-forward network of the paper's ablation (Section A.3): Φ_L^{2^L} alone.
+
+That is the highest level of a multilevel network with L+1 levels, without residuals.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor, nn
+
+from feynkac.networks.architecture import Activation, Architecture, Norm, make_linear
+from feynkac.networks.multilevel import make_level
+
+
+@dataclass(frozen=True)
+class FeedForward(Architecture):
+    """A plain network with 2^`levels` hidden layers of width `factor`·inputs.
+
+    Example:
+        >>> net = FeedForward(levels=4, factor=5, norm="none").build(inputs=4)
+        >>> sum(p.numel() for p in net.parameters())
+        6101
+    """
+
+    levels: Annotated[int, Field(ge=0, le=10)] = 4
+    """L of the multilevel network it is compared with."""
+    factor: Annotated[int, Field(ge=1)] = 5
+    """q, hidden width per input."""
+    norm: Norm = "batch"
+    """Normalisation in front of each activation."""
+    activation: Activation = "relu"
+    """ϱ."""
+    kind: Literal["feed-forward"] = "feed-forward"
+
+    def build(self, inputs: int) -> "FeedForwardNetwork":
+        """The network R^inputs → R."""
+        return FeedForwardNetwork(self, inputs)
+
+
+class FeedForwardNetwork(nn.Module):
+    """Shape: `(N, inputs)` → `(N, 1)`."""
+
+    def __init__(self, settings: FeedForward, inputs: int) -> None:
+        super().__init__()
+        width = settings.factor * inputs
+        self.entry = make_linear(inputs, width, bias=False)
+        self.layers = make_level(2**settings.levels, width, settings.norm, settings.activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Layer after layer."""
+        h: Tensor = self.entry(x)
+        for layer in self.layers:
+            h = layer(h)
+        return h

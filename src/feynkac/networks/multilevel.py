@@ -1,0 +1,84 @@
+r"""The multilevel architecture (paper, Section A.2, definition "Multilevel Architecture"):
+
+    Φ(x)     = Σ_{l<L} Φ_l^{2^l}(x)
+    Φ_l^1    = A_l^1(ϱ(Norm(A_l^0 x)))
+    Φ_l^i    = A_l^i(ϱ(Norm(Φ_l^{i−1} + χ Φ_{l+1}^{2i−2}))),   i ≥ 2, l ≤ L−2
+    Φ_{L−1}^i = A_{L−1}^i(ϱ(Norm(Φ_{L−1}^{i−1}))),             i ≥ 2
+
+All maps are linear but the last of each level, which is affine. We follow the definition: the
+residual that level l receives is the bare output of a map of level l+1. In the authors' published
+code it also contains what level l+1 had itself received from level l+2.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor, nn
+
+from feynkac.networks.architecture import Activation, Architecture, Layer, Norm, make_linear
+
+
+@dataclass(frozen=True)
+class Multilevel(Architecture):
+    """The paper's network: `levels` sub-networks with 1, 2, 4, … layers of width `factor`·inputs.
+
+    Example:
+        >>> net = Multilevel(levels=4, factor=5).build(inputs=4)
+        >>> sum(p.numel() for p in net.parameters())
+        5404
+    """
+
+    levels: Annotated[int, Field(ge=1, le=10)] = 4
+    """L, the number of sub-networks."""
+    factor: Annotated[int, Field(ge=1)] = 5
+    """q, hidden width per input."""
+    residual: bool = True
+    """χ, whether each level receives the intermediate outputs of the next."""
+    norm: Norm = "batch"
+    """Normalisation in front of each activation."""
+    activation: Activation = "relu"
+    """ϱ."""
+    kind: Literal["multilevel"] = "multilevel"
+
+    def build(self, inputs: int) -> "MultilevelNetwork":
+        """The network R^inputs → R."""
+        return MultilevelNetwork(self, inputs)
+
+
+class MultilevelNetwork(nn.Module):
+    """Shape: `(N, inputs)` → `(N, 1)`."""
+
+    def __init__(self, settings: Multilevel, inputs: int) -> None:
+        super().__init__()
+        self.residual = settings.residual
+        width = settings.factor * inputs
+        self.entries = nn.ModuleList(
+            make_linear(inputs, width, bias=False) for _ in range(settings.levels)
+        )
+        self.levels = nn.ModuleList(
+            make_level(2**level, width, settings.norm, settings.activation)
+            for level in range(settings.levels)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Run the levels from the deepest up, each handing its outputs to the next."""
+        total = x.new_zeros(())
+        above: list[Tensor] | None = None
+        for entry, level in zip(reversed(self.entries), reversed(self.levels), strict=True):
+            outputs = [entry(x)]
+            assert isinstance(level, nn.ModuleList)
+            for i, layer in enumerate(level, start=1):
+                h = outputs[-1]
+                if self.residual and above is not None and i >= 2:
+                    h = h + above[2 * i - 2]
+                outputs.append(layer(h))
+            total = total + outputs[-1]
+            above = outputs
+        return total
+
+
+def make_level(layers: int, width: int, norm: Norm, activation: Activation) -> nn.ModuleList:
+    """`layers` layers of equal width, the last one affine onto R."""
+    hidden = [Layer(width, width, norm, activation, bias=False) for _ in range(layers - 1)]
+    return nn.ModuleList([*hidden, Layer(width, 1, norm, activation, bias=True)])

@@ -1,0 +1,57 @@
+r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(V Λ)  of its inputs.
+
+The distribution of Λ is known, so mean and variance are too (paper, Section 3, footnote).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from feynkac.compilation import compile_module
+from feynkac.families.domain import Domain
+from feynkac.networks.architecture import Architecture, Layer, initialise
+
+
+class Network(nn.Module):
+    """The solution map on flat inputs.  Shape: `(…, dim)` → `(…, 1)`."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, architecture: Architecture, domain: Domain) -> None:
+        super().__init__()
+        self.register_buffer("mean", domain.mean.float(), persistent=False)
+        self.register_buffer("std", domain.std.float(), persistent=False)
+        self.core = architecture.build(domain.dim)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Normalise, then evaluate.  Leading axes are folded into one batch."""
+        normalised = (inputs - self.mean) / self.std
+        if inputs.ndim == 2:
+            return self.core(normalised)  # type: ignore[no-any-return]
+        flat = self.core(normalised.reshape(-1, inputs.shape[-1]))
+        return flat.reshape(*inputs.shape[:-1], 1)  # type: ignore[no-any-return]
+
+    @property
+    def parameter_count(self) -> int:
+        """Number of trainable parameters."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+    def compile_layers(self, device: str) -> None:
+        """Compile layer by layer: equal layers share their code, so this takes seconds once."""
+        for module in self.modules():
+            if isinstance(module, Layer):
+                compile_module(module, device)
+
+
+def make_network(architecture: Architecture, domain: Domain, generator: torch.Generator) -> Network:
+    """A network with freshly drawn parameters.
+
+    Example:
+        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.networks.multilevel import Multilevel
+        >>> make_network(Multilevel(), BlackScholes().domain, torch.Generator()).parameter_count
+        5404
+    """
+    network = Network(architecture, domain)
+    initialise(network, generator)
+    return network

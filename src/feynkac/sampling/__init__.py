@@ -1,0 +1,1 @@
+"""How paths are drawn: randomness, schemes, labels, reference values."""

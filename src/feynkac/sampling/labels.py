@@ -1,0 +1,38 @@
+r"""Training data:  λ uniform on the domain,  Y = φ(S_λ)  (paper, Section 2).
+
+With `paths` > 1 the label is the mean over that many independent paths from the same input.
+"""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import Family
+from feynkac.sampling.noise import normals
+from feynkac.sampling.scheme import Scheme
+
+
+def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
+    """φ(S_t) along given normals.  Shape: inputs `(N, dim)`, z `(draws, N, K, d)` → `(N, K, 1)`."""
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    return family.initial(scheme.terminal(family, x, t, p, z), p)
+
+
+def labels(
+    family: Family, scheme: Scheme, inputs: Tensor, generator: torch.Generator, paths: int = 1
+) -> Tensor:
+    """Unbiased labels of u (up to the scheme's error).  Shape: `(N, dim)` → `(N, 1)`."""
+    lead = (len(inputs), paths)
+    z = normals(scheme.draws, lead, family.domain.state_dim, generator, inputs.dtype)
+    return payoffs(family, scheme, inputs, z).mean(-2)
+
+
+def batches(
+    family: Family, scheme: Scheme, batch_size: int, generator: torch.Generator, paths: int = 1
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """An endless stream of fresh (λ, Y).  Shape: `(batch_size, dim)`, `(batch_size, 1)`."""
+    domain = family.domain
+    while True:
+        inputs = domain.sample(batch_size, generator)
+        yield inputs, labels(family, scheme, inputs, generator, paths)

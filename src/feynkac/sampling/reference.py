@@ -1,0 +1,84 @@
+r"""Reference values of u: the closed form, or Monte Carlo  u ≈ (1/m) Σ φ(s_j)  (paper, Eq. 10).
+
+Paths are simulated in chunks and folded into running moments, so that memory does not grow with m.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import ClosedForm, Family
+from feynkac.sampling.labels import payoffs
+from feynkac.sampling.noise import normals
+from feynkac.sampling.scheme import Scheme
+
+CHUNK = 2**22  # normals alive at a time: 32 MB in float64
+
+
+class Estimate(NamedTuple):
+    """Values with their standard errors, both `(N, 1)`."""
+
+    value: Tensor
+    error: Tensor
+
+
+def closed_form_values(family: Family, inputs: Tensor) -> Estimate | None:
+    """u from the closed form in float64, with zero error; None if there is none."""
+    if not isinstance(family, ClosedForm):
+        return None
+    value = family.closed_form(*family.domain.split(inputs.double()))
+    return Estimate(value, torch.zeros_like(value))
+
+
+def monte_carlo(
+    family: Family,
+    scheme: Scheme,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    report: Callable[[float], None] | None = None,
+) -> Estimate:
+    """Mean of `paths` payoffs at each input.  Shape: `(N, dim)` → `Estimate` of `(N, 1)`.
+
+    Args:
+        family: what to simulate.
+        scheme: how to simulate it; its discretisation error is not in the standard error.
+        inputs: flat inputs; their dtype is that of the simulation.
+        paths: m, at least 2.
+        generator: source of randomness.
+        report: called with the fraction done.
+    """
+    scheme.check(family)
+    per_path = scheme.draws * family.domain.state_dim
+    rows = max(1, CHUNK // (per_path * paths))
+    moments = []
+    for block in torch.split(inputs, rows):
+        moments.append(_moments(family, scheme, block, paths, generator))
+        if report:
+            report(sum(len(m[0]) for m in moments) / len(inputs))
+    mean = torch.cat([m for m, _ in moments])
+    squares = torch.cat([s for _, s in moments])
+    return Estimate(mean, (squares / (paths - 1) / paths).sqrt())
+
+
+def _moments(
+    family: Family, scheme: Scheme, inputs: Tensor, paths: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Mean and summed squared deviations, merged chunk by chunk (Chan, Golub and LeVeque)."""
+    dim = family.domain.state_dim
+    size = max(1, min(paths, CHUNK // (scheme.draws * dim)))
+    mean = torch.zeros(len(inputs), 1, dtype=torch.float64, device=inputs.device)
+    squares = torch.zeros_like(mean)
+    done = 0
+    while done < paths:
+        k = min(size, paths - done)
+        z = normals(scheme.draws, (len(inputs), k), dim, generator, inputs.dtype)
+        y = payoffs(family, scheme, inputs, z).double()
+        step = y.mean(-2) - mean
+        squares += (y - y.mean(-2, keepdim=True)).square().sum(-2)
+        squares += step.square() * (done * k / (done + k))
+        mean += step * (k / (done + k))
+        done += k
+    return mean, squares

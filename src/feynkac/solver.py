@@ -1,0 +1,234 @@
+r"""`solve(family)`: from coefficients to a Solution.
+
+Wires the layers: check the family, draw the network, train it on simulated paths, measure its
+error, and, given a folder, keep the run there so that the same call continues it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from feynkac.analysis.metrics import measure_errors
+from feynkac.errors import ArtifactError, InputError
+from feynkac.families.conformance import check_family
+from feynkac.families.family import Family
+from feynkac.files import make_folder, write_atomically
+from feynkac.networks.architecture import Architecture
+from feynkac.networks.network import Network, make_network
+from feynkac.sampling.noise import make_generator
+from feynkac.sampling.scheme import Scheme
+from feynkac.solution import Solution
+from feynkac.storage import MANIFEST, make_manifest
+from feynkac.training.loop import Hooks, Progress, steps_within, train
+from feynkac.training.objective import MeanSquare
+from feynkac.training.paper import paper_scheme, paper_setup
+from feynkac.training.run import Run, differences, record_family, run_to_dict
+from feynkac.training.settings import Training, one_sentence, resolve_device
+from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
+
+Method = Literal["paper"]
+
+
+def solve(
+    family: Family,
+    *,
+    method: Method = "paper",
+    steps: int | None = None,
+    budget: float | str | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    architecture: Architecture | None = None,
+    scheme: Scheme | None = None,
+    report: Callable[[Progress], None] | None = None,
+    **training: Any,
+) -> Solution:
+    """Train one network for the whole family.
+
+    Args:
+        family: what to solve.
+        method: "paper" is the paper's method with its settings.
+        steps: number of updates; by default the paper's.
+        budget: wall-clock time instead, in seconds or as "60s", "20m".
+        seed: determines the result.
+        out: a folder for checkpoints and the artifact; the same call continues there.
+        architecture: network settings; by default the paper's.
+        scheme: how paths are simulated; by default exact if possible, else 25 Euler steps.
+        report: sees the `Progress` of every step.
+        training: further fields of `Training`, such as `batch_size` or `compile`.
+
+    Example:
+        >>> import feynkac as fk
+        >>> fk.solve(fk.BlackScholes(), steps=3, batch_size=64, seed=0).manifest.parameters
+        5404
+    """
+    lengths = {"steps": steps, "budget": budget, "seed": seed}
+    run = plan_run(family, method, architecture, scheme, {**lengths, **training})
+    return execute(run, family, Path(out) if out is not None else None, report)
+
+
+def plan_run(
+    family: Family,
+    method: str,
+    architecture: Architecture | None,
+    scheme: Scheme | None,
+    training: dict[str, Any],
+) -> Run:
+    """All settings of a run, from the method's defaults and the given ones; nothing is run."""
+    if not isinstance(family, Family):
+        raise InputError(f"solve expects a Family, got {type(family).__name__}.")
+    check_family(family)
+    if method != "paper":
+        raise InputError(f"unknown method {method!r}; there is 'paper'.")
+    setup = paper_setup(family)
+    chosen = scheme or paper_scheme(family)
+    chosen.check(family)
+    given = {k: v for k, v in training.items() if v is not None}
+    if "steps" not in given and "budget" not in given:
+        given["steps"] = setup.steps
+    defaults: dict[str, Any] = {
+        "optimiser": setup.optimiser,
+        "schedule": setup.schedule,
+        "batch_size": setup.batch_size,
+    }
+    try:
+        return Run(
+            family=record_family(family),
+            method=method,
+            architecture=architecture or setup.architecture,  # type: ignore[arg-type]
+            scheme=chosen,  # type: ignore[arg-type]
+            training=Training(**(defaults | given)),
+        )
+    except ValidationError as error:
+        raise InputError(one_sentence(error)) from error
+
+
+def execute(
+    run: Run,
+    family: Family,
+    folder: Path | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Carry `run` out, or continue it, or hand back its finished result."""
+    if folder is not None and (folder / MANIFEST).exists():
+        return _finished(run, family, folder)
+    device = resolve_device(run.training.device)
+    objective = MeanSquare(family, run.scheme, run.training.batch_size, run.training.paths)
+    state = _initial_state(run, family, device)
+    steps = _resume(run, state, folder) or _begin(run, state, objective, family, folder)
+    files = _RunFiles(folder, run.identity) if folder is not None else None
+    hooks = Hooks(
+        evaluate=_evaluator(run, family, device),
+        report=_observer(state, files, report),
+        save=files.save if files else lambda _state: None,
+    )
+    train(state, objective, family.domain, run.training, steps, hooks)
+    return _finish(run, family, state, folder)
+
+
+@dataclass(frozen=True)
+class _RunFiles:
+    """The files of a run under way."""
+
+    folder: Path
+    identity: str
+
+    def save(self, state: State) -> None:
+        save_checkpoint(state, self.folder / "checkpoint.safetensors", self.identity)
+
+    def write_metrics(self, history: list[Record]) -> None:
+        lines = "".join(json.dumps(record) + "\n" for record in history)
+        write_atomically(self.folder / "metrics.jsonl", lines.encode())
+
+
+def _initial_state(run: Run, family: Family, device: str) -> State:
+    training = run.training
+    weights = make_generator(training.seed, "weights")
+    network = make_network(run.architecture, family.domain, weights).to(device)
+    if training.compile:
+        network.compile_layers(device)
+    return State(
+        network=network,
+        optimiser=training.optimiser.build(network),
+        generator=make_generator(training.seed, "training", device=device),
+    )
+
+
+def _resume(run: Run, state: State, folder: Path | None) -> int | None:
+    """The number of steps of the run in `folder`, its checkpoint loaded; None if there is none."""
+    if folder is None or not (folder / "run.json").exists():
+        return None
+    try:
+        saved = json.loads((folder / "run.json").read_bytes())
+        theirs, steps = saved["run"], int(saved["steps"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(f"{folder / 'run.json'} is damaged; choose another folder.") from error
+    _require_same(run, theirs, folder)
+    checkpoint = folder / "checkpoint.safetensors"
+    if checkpoint.exists():
+        load_checkpoint(state, checkpoint, run.identity)
+    return steps
+
+
+def _begin(
+    run: Run, state: State, objective: MeanSquare, family: Family, folder: Path | None
+) -> int:
+    """Decide on the number of steps and write it down."""
+    if folder is not None:
+        make_folder(folder)
+    steps = run.training.steps or steps_within(
+        run.training.budget or 0.0, state, objective, family.domain, run.training
+    )
+    if folder is not None:
+        content = json.dumps({"run": run_to_dict(run), "steps": steps}, indent=1)
+        write_atomically(folder / "run.json", content.encode())
+    return steps
+
+
+def _finish(run: Run, family: Family, state: State, folder: Path | None) -> Solution:
+    network = state.network.eval().requires_grad_(False)
+    manifest = make_manifest(
+        run, family.domain, state.step, state.seconds, network.parameter_count, state.history
+    )
+    solution = Solution(family, network, manifest)
+    if folder is not None:
+        solution.save(folder)
+        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+    return solution
+
+
+def _finished(run: Run, family: Family, folder: Path) -> Solution:
+    solution = Solution.load(folder, family)
+    _require_same(run, run_to_dict(solution.manifest.run), folder)
+    return solution
+
+
+def _require_same(run: Run, theirs: dict[str, Any], folder: Path) -> None:
+    if found := differences(run_to_dict(run), theirs):
+        raise ArtifactError(
+            f"{folder} holds a run with other settings ({'; '.join(found[:3])}); "
+            "choose another folder (--out), or delete that one."
+        )
+
+
+def _evaluator(run: Run, family: Family, device: str) -> Callable[[Network, int], Record]:
+    def evaluate(network: Network, step: int) -> Record:
+        generator = make_generator(run.training.seed, "evaluation", step, device=device)
+        return measure_errors(network, family, run.scheme, generator).record()
+
+    return evaluate
+
+
+def _observer(
+    state: State, files: _RunFiles | None, report: Callable[[Progress], None] | None
+) -> Callable[[Progress], None]:
+    def observe(progress: Progress) -> None:
+        if files and progress.record:
+            files.write_metrics(state.history)
+        if report:
+            report(progress)
+
+    return observe

@@ -1,0 +1,133 @@
+"""The saved artifact: a folder with `weights.safetensors` and `manifest.json`, data and no code.
+
+The manifest carries the family, the domain, all settings, versions, the training history and the
+SHA-256 of the weights. It is written last and atomically, so a folder with a manifest is whole.
+"""
+
+import datetime
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Literal
+
+import safetensors.torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from torch import Tensor
+
+from feynkac.errors import ArtifactError
+from feynkac.families.domain import Domain
+from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.training.run import FamilyRecord, Run
+from feynkac.training.state import Record
+
+MANIFEST = "manifest.json"
+WEIGHTS = "weights.safetensors"
+
+
+class BoxRecord(BaseModel):
+    """Bounds of one variable, flattened."""
+
+    shape: tuple[int, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+class Manifest(BaseModel):
+    """What stands in `manifest.json`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal[1] = 1
+    created: str
+    versions: dict[str, str]
+    run: Run
+    domain: dict[str, BoxRecord]
+    steps: Annotated[int, Field(ge=0)]
+    seconds: float
+    parameters: int
+    history: list[Record]
+    files: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def family(self) -> FamilyRecord:
+        """The family's name and fields."""
+        return self.run.family
+
+
+def make_manifest(
+    run: Run, domain: Domain, steps: int, seconds: float, parameters: int, history: list[Record]
+) -> Manifest:
+    """The manifest of a run that ends now on this machine."""
+    return Manifest(
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        versions={
+            "feynkac": version("feynkac"),
+            "torch": version("torch"),
+            "python": platform.python_version(),
+        },
+        run=run,
+        domain=record_domain(domain),
+        steps=steps,
+        seconds=seconds,
+        parameters=parameters,
+        history=history,
+    )
+
+
+def record_domain(domain: Domain) -> dict[str, BoxRecord]:
+    """The domain's bounds by variable."""
+    return {
+        name: BoxRecord(shape=box.shape, low=box.low, high=box.high)
+        for name, box in domain.boxes.items()
+    }
+
+
+def write_artifact(folder: Path, manifest: Manifest, weights: dict[str, Tensor]) -> None:
+    """Write the two files, the manifest last.
+
+    Raises:
+        ArtifactError: there is an artifact in `folder` already.
+    """
+    if (folder / MANIFEST).exists():
+        raise ArtifactError(f"{folder} already holds a solution; choose another folder.")
+    make_folder(folder)
+    content = safetensors.torch.save({k: v.contiguous() for k, v in weights.items()})
+    whole = manifest.model_copy(update={"files": {WEIGHTS: sha256(content)}})
+    write_atomically(folder / WEIGHTS, content)
+    write_atomically(folder / MANIFEST, whole.model_dump_json(indent=1).encode())
+
+
+def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
+    """Manifest and weights, checked against their SHA-256.
+
+    Raises:
+        ArtifactError: not an artifact, unreadable, or altered since it was written.
+    """
+    manifest = _read_manifest(folder)
+    if set(manifest.files) != {WEIGHTS}:
+        raise ArtifactError(f"{folder / MANIFEST} must list exactly {WEIGHTS}; it was altered.")
+    path = folder / WEIGHTS
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(
+            f"cannot read {path}: {error.strerror}; copy the folder again."
+        ) from error
+    if sha256(content) != manifest.files[WEIGHTS]:
+        raise ArtifactError(
+            f"{path} was truncated or altered (its SHA-256 is not the manifest's); copy it again."
+        )
+    return manifest, safetensors.torch.load(content)
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    if not path.is_file():
+        what = "a run that has not finished" if (folder / "run.json").exists() else "no solution"
+        raise ArtifactError(f"{folder} holds {what}: there is no {MANIFEST} in it.")
+    try:
+        return Manifest.model_validate(json.loads(path.read_bytes()))
+    except (OSError, ValueError, ValidationError) as error:
+        first = str(error).splitlines()[0]
+        raise ArtifactError(f"{path} is damaged or of another version ({first}).") from error

@@ -1,0 +1,1 @@
+"""How a network is fitted: settings, optimisers, schedules, the loop, checkpoints."""

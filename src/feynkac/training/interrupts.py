@@ -1,0 +1,43 @@
+"""Ctrl-C and SIGTERM end a run between two steps, never inside one.
+
+The first signal asks; the loop notices after the step under way, saves and stops. A second Ctrl-C
+raises KeyboardInterrupt at once, as usual.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequest:
+    """Whether someone has asked to stop."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[StopRequest]:
+    """Collect signals while the body runs; outside the main thread there is nothing to collect."""
+    stop = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before: dict[signal.Signals, Any] = {s: signal.getsignal(s) for s in SIGNALS}
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        stop.requested = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    for s in SIGNALS:
+        signal.signal(s, ask)
+    try:
+        yield stop
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)

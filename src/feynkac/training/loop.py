@@ -1,0 +1,135 @@
+r"""The training loop: draw, compare, differentiate, update  (paper, Section 2).
+
+The loop owns no files and no screen. What happens at evaluations, checkpoints and progress is
+handed in as functions.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+import torch
+
+from feynkac.errors import Interrupted
+from feynkac.families.domain import Domain
+from feynkac.networks.network import Network
+from feynkac.training.diagnosis import explain
+from feynkac.training.interrupts import deferred_interrupts
+from feynkac.training.objective import Objective
+from feynkac.training.settings import Training
+from feynkac.training.state import Record, State
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher sees after a step."""
+
+    step: int
+    steps: int
+    loss: float
+    seconds: float
+    record: Record | None
+    """The errors, if they were measured at this step."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the loop calls; each has a harmless default."""
+
+    evaluate: Callable[[Network, int], Record] = lambda _network, _step: {}
+    """Measures the error at a step."""
+    report: Callable[[Progress], None] = lambda _progress: None
+    """Sees every step."""
+    save: Callable[[State], None] = lambda _state: None
+    """Makes the state durable."""
+
+
+def train(
+    state: State,
+    objective: Objective,
+    domain: Domain,
+    training: Training,
+    steps: int,
+    hooks: Hooks = Hooks(),  # noqa: B008  (frozen)
+) -> State:
+    """Bring `state` to `steps` updates.
+
+    Raises:
+        Interrupted: the user asked to stop; the state was saved first.
+        NonFiniteError: a NaN or infinity arose; nothing was saved after it.
+    """
+    saved = time.monotonic()
+    with deferred_interrupts() as stop:
+        while state.step < steps:
+            loss = update(state, objective, domain, training, steps)
+            record = None
+            if _evaluation_due(state.step, steps, training.evaluations):
+                record = _measure(state, loss, hooks)
+            hooks.report(Progress(state.step, steps, loss, state.seconds, record))
+            if stop.requested and state.step < steps:
+                hooks.save(state)
+                raise Interrupted(f"stopped at step {state.step} of {steps}")
+            if time.monotonic() - saved > training.checkpoint_seconds:
+                hooks.save(state)
+                saved = time.monotonic()
+    return state
+
+
+def update(
+    state: State, objective: Objective, domain: Domain, training: Training, steps: int
+) -> float:
+    """One step; returns its loss. Non-finite numbers stop it before the parameters change."""
+    start = time.perf_counter()
+    batch = objective.sample(state.generator)
+    state.optimiser.zero_grad(set_to_none=True)
+    loss = objective.loss(state.network, batch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    gradients = [p.grad for p in state.network.parameters() if p.grad is not None]
+    size = torch.nn.utils.get_total_norm(gradients)
+    if not (loss.isfinite() and size.isfinite()):
+        raise explain(state.network, batch, domain, state.step + 1)
+    rate = training.schedule.rate(training.optimiser.learning_rate, state.step, steps)
+    for group in state.optimiser.param_groups:
+        group["lr"] = rate
+    state.optimiser.step()
+    state.step += 1
+    value = loss.item()
+    state.seconds += time.perf_counter() - start
+    return value
+
+
+def steps_within(
+    budget: float, state: State, objective: Objective, domain: Domain, training: Training
+) -> int:
+    """How many steps fit into `budget` seconds, from timing a few and undoing them.
+
+    The time spent here counts: it stays in `state.seconds`.
+    """
+    start = time.perf_counter()
+    before = state.tensors()
+    durations: list[float] = []
+    while len(durations) < 3 or (
+        len(durations) < 20 and time.perf_counter() - start < 0.1 * budget
+    ):
+        tick = state.seconds
+        update(state, objective, domain, training, steps=10**9)
+        durations.append(state.seconds - tick)
+    state.restore(before)
+    state.step = 0
+    state.seconds = time.perf_counter() - start
+    return max(1, int((budget - state.seconds) / median(durations[1:])))
+
+
+def _evaluation_due(step: int, steps: int, evaluations: int) -> bool:
+    return (step * evaluations) // steps > ((step - 1) * evaluations) // steps
+
+
+def _measure(state: State, loss: float, hooks: Hooks) -> Record:
+    state.network.eval()
+    with torch.compiler.set_stance("force_eager"):
+        errors = hooks.evaluate(state.network, state.step)
+    state.network.train()
+    record: Record = {"step": state.step, "seconds": state.seconds, "loss": loss, **errors}
+    state.history.append(record)
+    return record

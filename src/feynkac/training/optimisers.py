@@ -1,0 +1,64 @@
+"""Optimisers as settings: each builds the torch optimiser of the same name (paper, Tables 5, 6)."""
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import nn
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class Optimiser(ABC):
+    """Settings of an optimiser."""
+
+    learning_rate: float
+
+    @abstractmethod
+    def build(self, network: nn.Module) -> torch.optim.Optimizer:
+        """The torch optimiser for all parameters of `network`."""
+
+
+@dataclass(frozen=True)
+class AdamW(Optimiser):
+    """Adam with decoupled weight decay, the paper's choice."""
+
+    learning_rate: Positive = 1e-3
+    """Initial learning rate."""
+    weight_decay: NonNegative = 0.01
+    """Decoupled weight decay."""
+    kind: Literal["adamw"] = "adamw"
+
+    def build(self, network: nn.Module) -> torch.optim.Optimizer:
+        """`torch.optim.AdamW`, all parameters updated in one kernel."""
+        return torch.optim.AdamW(
+            network.parameters(),
+            lr=self.learning_rate,
+            weight_decay=self.weight_decay,
+            fused=True,
+        )
+
+
+@dataclass(frozen=True)
+class SGD(Optimiser):
+    """Stochastic gradient descent with momentum, the paper's alternative."""
+
+    learning_rate: Positive = 1e-2
+    """Initial learning rate."""
+    momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    """Momentum."""
+    weight_decay: NonNegative = 0.0
+    """L2 weight decay."""
+    kind: Literal["sgd"] = "sgd"
+
+    def build(self, network: nn.Module) -> torch.optim.Optimizer:
+        """`torch.optim.SGD`."""
+        return torch.optim.SGD(
+            network.parameters(),
+            lr=self.learning_rate,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+        )

@@ -1,0 +1,88 @@
+"""Everything that determines a run and its result, in one object that can be written down."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from feynkac.families.catalogue import BUILT_IN, family_fields
+from feynkac.families.family import Family
+from feynkac.files import sha256
+from feynkac.networks.feed_forward import FeedForward
+from feynkac.networks.multilevel import Multilevel
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.exact import Exact
+from feynkac.training.settings import Training
+
+AnyArchitecture = Annotated[Multilevel | FeedForward, Field(discriminator="kind")]
+AnyScheme = Annotated[Exact | EulerMaruyama, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True)
+class FamilyRecord:
+    """A family by name and fields; `built_in` ones can be rebuilt from that alone."""
+
+    name: str
+    fields: dict[str, Any]
+    built_in: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """Same run, same numbers (on the same machine with the same number of threads)."""
+
+    family: FamilyRecord
+    method: str
+    architecture: AnyArchitecture
+    scheme: AnyScheme
+    training: Training
+
+    @property
+    def identity(self) -> str:
+        """A hash of all settings."""
+        return sha256(json.dumps(run_to_dict(self), sort_keys=True).encode())
+
+    @property
+    def folder_name(self) -> str:
+        """A readable name that differs between different runs."""
+        seed = self.training.seed
+        return f"{self.family.name}-{self.method}-seed{seed}-{self.identity[:8]}"
+
+
+_ADAPTER = TypeAdapter(Run)
+
+
+def run_to_dict(run: Run) -> dict[str, Any]:
+    """`run` as JSON-ready data."""
+    data: dict[str, Any] = _ADAPTER.dump_python(run, mode="json")
+    return data
+
+
+def record_family(family: Family) -> FamilyRecord:
+    """What identifies `family`.
+
+    Example:
+        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> record_family(BlackScholes()).name
+        'black-scholes'
+    """
+    name = family.name()
+    return FamilyRecord(name, family_fields(family), BUILT_IN.get(name) is type(family))
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
+    """Where two JSON trees differ, as `path: theirs there, ours here`.
+
+    Example:
+        >>> differences({"a": {"b": 1}}, {"a": {"b": 2}})
+        ['a.b is 2 there, 1 here']
+    """
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        keys = sorted(ours.keys() | theirs.keys())
+        return [
+            line
+            for key in keys
+            for line in differences(ours.get(key), theirs.get(key), f"{path}.{key}".strip("."))
+        ]
+    return [] if ours == theirs else [f"{path} is {theirs!r} there, {ours!r} here"]

@@ -1,0 +1,85 @@
+"""All that determines a training run, as one frozen object; its fields are the saved manifest."""
+
+import re
+from typing import Annotated, Any
+
+import torch
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic.dataclasses import dataclass
+
+from feynkac.errors import InputError
+from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.schedules import StepDecay
+
+UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+ANY_OPTIMISER = Annotated[AdamW | SGD, Field(discriminator="kind")]
+
+
+def seconds(value: Any) -> float:
+    """A wall-clock budget in seconds, from a number or a text such as "60s", "20m", "1.5h".
+
+    Example:
+        >>> seconds("1.5m")
+        90.0
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|m|min|h)?\s*", str(value))
+    if match is None or float(match[1]) <= 0:
+        raise ValueError(
+            f'a budget is a positive time such as "60s", "20m" or "1.5h", not {value!r}'
+        )
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of one run. Give `steps`, or a wall-clock `budget` that is turned into steps."""
+
+    optimiser: ANY_OPTIMISER = AdamW()
+    """What updates the parameters."""
+    schedule: StepDecay = StepDecay()
+    """How the learning rate falls."""
+    batch_size: Annotated[int, Field(ge=2)] = 2**16
+    """Fresh inputs λ per step."""
+    paths: Annotated[int, Field(ge=1)] = 1
+    """Simulated paths per input, averaged into its label."""
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Number of updates."""
+    budget: Annotated[float, BeforeValidator(seconds)] | None = None
+    """Wall-clock seconds to spend instead, compiling and simulating included."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Determines parameters, inputs and paths."""
+    device: str = "auto"
+    """"auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …"""
+    compile: bool = False
+    """Use torch.compile where it works; about 20 s once, then cached on disk."""
+    evaluations: Annotated[int, Field(ge=1)] = 10
+    """How often the error is measured, the last time at the end."""
+    checkpoint_seconds: Annotated[float, Field(gt=0.0)] = 30.0
+    """Seconds between checkpoints."""
+
+    @model_validator(mode="after")
+    def _one_length(self) -> "Training":
+        if (self.steps is None) == (self.budget is None):
+            raise ValueError("give either steps or a budget, not both and not neither")
+        return self
+
+
+def resolve_device(name: str) -> str:
+    """The device that `name` means on this machine."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device {name!r} is not available here; use 'auto' or 'cpu'.") from error
+    return name
+
+
+def one_sentence(error: ValidationError) -> str:
+    """What pydantic found wrong, as one sentence for a person."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or error.title
+    what = first["msg"].removeprefix("Value error, ")
+    given = first.get("input")
+    shown = f" (got {given!r})" if isinstance(given, str | int | float) else ""
+    return f"{where}: {what}{shown}."

@@ -1,0 +1,101 @@
+"""Everything that changes while training, and its checkpoint on disk.
+
+A checkpoint is one safetensors file: weights, buffers, optimiser moments and the generator's state
+as tensors, the step count and the history as JSON in its header. It holds data only, and it is
+replaced atomically, so that a killed run continues from it to the bit.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from feynkac.errors import ArtifactError
+from feynkac.files import write_atomically
+from feynkac.networks.network import Network
+
+Record = dict[str, float | int]
+
+
+@dataclass
+class State:
+    """A run at some step."""
+
+    network: Network
+    optimiser: torch.optim.Optimizer
+    generator: torch.Generator
+    step: int = 0
+    seconds: float = 0.0
+    history: list[Record] = field(default_factory=list)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors by name, copied."""
+        moments = self.optimiser.state_dict()["state"]
+        named = {f"network.{k}": v for k, v in self.network.state_dict().items()}
+        for index, entries in moments.items():
+            named |= {f"optimiser.{index}.{k}": v for k, v in entries.items() if v is not None}
+        named["generator"] = self.generator.get_state()
+        return {k: v.detach().to("cpu", copy=True).contiguous() for k, v in named.items()}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Put back what `tensors()` gave."""
+        weights = _below("network.", tensors)
+        self.network.load_state_dict(weights)
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, value in _below("optimiser.", tensors).items():
+            index, _, name = key.partition(".")
+            moments.setdefault(int(index), {})[name] = value.clone()
+        groups = self.optimiser.state_dict()["param_groups"]
+        self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
+        self.generator.set_state(tensors["generator"])
+
+
+def save_checkpoint(state: State, path: Path, identity: str) -> None:
+    """Write `state` to `path` in one step."""
+    header = {
+        "identity": identity,
+        "step": state.step,
+        "seconds": state.seconds,
+        "history": state.history,
+    }
+    content = save(state.tensors(), metadata={"feynkac": json.dumps(header)})
+    write_atomically(path, content)
+
+
+def load_checkpoint(state: State, path: Path, identity: str) -> None:
+    """Continue from `path`.
+
+    Raises:
+        ArtifactError: the file is damaged or belongs to a run with other settings.
+    """
+    header, tensors = _read(path)
+    if header.get("identity") != identity:
+        raise ArtifactError(f"{path} belongs to a run with other settings; choose another folder.")
+    try:
+        state.restore(tensors)
+    except (KeyError, RuntimeError, ValueError) as error:
+        raise ArtifactError(
+            f"{path} does not fit this run ({error}); delete it to start anew."
+        ) from error
+    state.step, state.seconds = header["step"], header["seconds"]
+    state.history = header["history"]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads(file.metadata()["feynkac"])
+            return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(
+            f"{path} is not a readable checkpoint ({error}); delete it to start anew."
+        ) from error
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
