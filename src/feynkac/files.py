@@ -4,6 +4,7 @@ Write to a temporary file in the same folder, fsync, then `os.replace`; a killed
 most a stray temporary file behind, which the next write to the same name removes.
 """
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -25,7 +26,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # whatever forbade writing may forbid this too
+            temporary.unlink()
         raise InputError(
             f"cannot write {path}: {error.strerror or error}. "
             "Choose a writable folder with free space."

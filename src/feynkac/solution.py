@@ -1,7 +1,7 @@
 r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and time at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,12 +11,13 @@ from torch import Tensor
 from feynkac.analysis.metrics import Errors, measure_errors
 from feynkac.analysis.partials import greek_value, partial
 from feynkac.errors import ArtifactError
-from feynkac.families.catalogue import find_family
+from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.family import Family, NamedGreeks
 from feynkac.networks.network import Network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.storage import Manifest, read_artifact, record_domain, write_artifact
+from feynkac.training.run import differences, record_family, run_to_dict
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,9 @@ class Solution:
         """
         manifest, weights = read_artifact(Path(folder))
         chosen = family or _rebuild_family(manifest)
-        domain = chosen.domain
-        if record_domain(domain) != manifest.domain:
-            raise ArtifactError(
-                f"the domain of {chosen!r} is not the one {folder} was trained on; "
-                "give the family it was trained with."
-            )
-        network = Network(manifest.run.architecture, domain)
+        _require_trained_for(chosen, manifest, folder)
         try:
+            network = Network(manifest.run.architecture, chosen.domain)
             network.load_state_dict(weights)
         except RuntimeError as error:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
@@ -121,9 +117,22 @@ class Solution:
 
 def _rebuild_family(manifest: Manifest) -> Family:
     record = manifest.family
-    if not record.built_in:
+    if not record.built_in or record.name not in BUILT_IN:  # a path here must not be imported
         raise ArtifactError(
             f"the family {record.name!r} is not built in, and an artifact holds no code; "
             "give it: load(folder, family=…) or --family path/to/file.py:ClassName."
         )
     return find_family(record.name, dict(record.fields))
+
+
+def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path) -> None:
+    given = replace(manifest.run, family=record_family(family))
+    found = differences(run_to_dict(given), run_to_dict(manifest.run))
+    # the order of the variables counts: it is that of the network's inputs
+    if list(record_domain(family.domain).items()) != list(manifest.domain.items()):
+        found.append(f"the domain is another, {family.domain} here")
+    if found:
+        raise ArtifactError(
+            f"{folder} was trained for another family ({found[0]}); "
+            "give the family it was trained with."
+        )

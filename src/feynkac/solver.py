@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from feynkac.analysis.metrics import measure_errors
 from feynkac.errors import ArtifactError, InputError
@@ -22,7 +23,7 @@ from feynkac.networks.network import Network, make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.storage import MANIFEST, make_manifest
+from feynkac.storage import MANIFEST, make_manifest, read_artifact
 from feynkac.training.loop import Hooks, Progress, steps_within, train
 from feynkac.training.objective import MeanSquare
 from feynkac.training.paper import paper_scheme, paper_setup
@@ -95,15 +96,22 @@ def plan_run(
         "batch_size": setup.batch_size,
     }
     try:
-        return Run(
+        run = Run(
             family=record_family(family),
             method=method,
             architecture=architecture or setup.architecture,  # type: ignore[arg-type]
             scheme=chosen,  # type: ignore[arg-type]
             training=Training(**(defaults | given)),
         )
+        run_to_dict(run)
     except ValidationError as error:
         raise InputError(one_sentence(error)) from error
+    except PydanticSerializationError as error:
+        raise InputError(
+            f"the fields of {type(family).__name__} must be plain data (numbers, texts, lists), "
+            f"so that a run can be written down: {error}."
+        ) from error
+    return run
 
 
 def execute(
@@ -167,6 +175,8 @@ def _resume(run: Run, state: State, folder: Path | None) -> int | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{folder / 'run.json'} is damaged; choose another folder.") from error
     _require_same(run, theirs, folder)
+    if steps < 1 or run.training.steps not in (None, steps):
+        raise ArtifactError(f"{folder / 'run.json'} is damaged; choose another folder.")
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists():
         load_checkpoint(state, checkpoint, run.identity)
@@ -201,9 +211,9 @@ def _finish(run: Run, family: Family, state: State, folder: Path | None) -> Solu
 
 
 def _finished(run: Run, family: Family, folder: Path) -> Solution:
-    solution = Solution.load(folder, family)
-    _require_same(run, run_to_dict(solution.manifest.run), folder)
-    return solution
+    manifest, _ = read_artifact(folder)
+    _require_same(run, run_to_dict(manifest.run), folder)
+    return Solution.load(folder, family)
 
 
 def _require_same(run: Run, theirs: dict[str, Any], folder: Path) -> None:

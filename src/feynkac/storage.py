@@ -5,7 +5,6 @@ SHA-256 of the weights. It is written last and atomically, so a folder with a ma
 """
 
 import datetime
-import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
@@ -13,12 +12,14 @@ from typing import Annotated, Literal
 
 import safetensors.torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
 from feynkac.families.domain import Domain
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.training.run import FamilyRecord, Run
+from feynkac.training.settings import one_sentence
 from feynkac.training.state import Record
 
 MANIFEST = "manifest.json"
@@ -118,7 +119,12 @@ def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
         raise ArtifactError(
             f"{path} was truncated or altered (its SHA-256 is not the manifest's); copy it again."
         )
-    return manifest, safetensors.torch.load(content)
+    try:
+        return manifest, safetensors.torch.load(content)
+    except SafetensorError as error:
+        raise ArtifactError(
+            f"{path} is not a safetensors file ({error}); copy it again."
+        ) from error
 
 
 def _read_manifest(folder: Path) -> Manifest:
@@ -127,7 +133,10 @@ def _read_manifest(folder: Path) -> Manifest:
         what = "a run that has not finished" if (folder / "run.json").exists() else "no solution"
         raise ArtifactError(f"{folder} holds {what}: there is no {MANIFEST} in it.")
     try:
-        return Manifest.model_validate(json.loads(path.read_bytes()))
-    except (OSError, ValueError, ValidationError) as error:
-        first = str(error).splitlines()[0]
-        raise ArtifactError(f"{path} is damaged or of another version ({first}).") from error
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
+    except ValidationError as error:
+        raise ArtifactError(
+            f"{path} is damaged or of another version: {one_sentence(error)}"
+        ) from error

@@ -4,6 +4,7 @@ The standard error is over the inputs. Where the reference is itself a Monte Car
 inflates the measured error; `reference_se` says by how much at most.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -40,9 +41,9 @@ class Errors:
     inputs: int
     """Number of fresh inputs."""
 
-    def record(self) -> dict[str, float | int]:
-        """As plain numbers by name."""
-        return asdict(self)
+    def record(self) -> dict[str, float | int | None]:
+        """As plain numbers by name; None for what is not finite, as JSON knows no NaN."""
+        return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
 
 
 def measure_errors(

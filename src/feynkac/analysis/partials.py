@@ -18,6 +18,7 @@ Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""
 
 
+@torch.enable_grad()
 def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     """∂u/∂name.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
 
@@ -32,12 +33,18 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     return _shaped(_gradient(u(leaf), leaf)[..., where], domain, name)
 
 
+@torch.enable_grad()
 def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     """A first or second derivative.  Shape: `(…, dim)` → `(…, *shape of its first variable)`."""
     first, *rest = greek.names
     if not rest:
         return greek.sign * partial(u, domain, first, inputs)
     where, other = _columns(domain, first), _columns(domain, rest[0])
+    if len(rest) > 1 or (rest[0] != first and domain.boxes[rest[0]].size > 1):
+        raise InputError(
+            f"{greek.names} is not a Greek: expected one variable, or two of which the second is "
+            "the first again or a scalar."
+        )
     leaf = inputs.detach().requires_grad_()
     gradient = _gradient(u(leaf), leaf, create_graph=True)[..., where]
     columns = []

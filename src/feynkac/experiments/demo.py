@@ -15,7 +15,12 @@ PAPER_TIME = "2827 s on two V100"
 
 
 def run_demo(
-    folder: Path, seed: int = 0, report: Callable[[Progress], None] | None = None
+    folder: Path,
+    seed: int = 0,
+    report: Callable[[Progress], None] | None = None,
+    *,
+    steps: int = 3000,
+    batch_size: int = 2**12,
 ) -> dict[str, Any]:
     """Solve, measure, draw; returns the table (columns, rows), the figures and the errors."""
     try:
@@ -25,8 +30,8 @@ def run_demo(
     solution = solve(
         BlackScholes(),
         method="paper",
-        steps=3000,
-        batch_size=2**12,
+        steps=steps,
+        batch_size=batch_size,
         schedule=StepDecay(decay=0.25, patience=500),
         seed=seed,
         out=folder,

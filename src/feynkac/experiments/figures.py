@@ -1,5 +1,7 @@
 """Figures (extra `plot`). Each function draws one file and returns its path."""
 
+import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import torch
 
 from feynkac.analysis.partials import greek_value
 from feynkac.families.black_scholes import BlackScholes
+from feynkac.files import write_atomically
 from feynkac.solution import Solution
 
 matplotlib.use("Agg")
@@ -16,17 +19,16 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 
-def draw_error_curve(history: Sequence[Mapping[str, float | int]], path: Path) -> Path:
+def draw_error_curve(history: Sequence[Mapping[str, float | int | None]], path: Path) -> Path:
     """L1 error with its standard error against seconds, and the trivial baselines."""
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    seconds = [r["seconds"] for r in history]
-    axes.errorbar(
-        seconds, [r["l1"] for r in history], [r["l1_se"] for r in history], marker="o", ms=3
-    )
+    seconds, l1, l1_se = (_column(history, name) for name in ("seconds", "l1", "l1_se"))
+    axes.errorbar(seconds, l1, l1_se, marker="o", ms=3)
     for name in ("mean_baseline", "linear_baseline"):
-        axes.axhline(history[-1][name], ls=":", color="grey")
-        label = name.replace("_", " ")
-        axes.annotate(label, (seconds[0], history[-1][name]), va="bottom", color="grey")
+        if (level := history[-1][name]) is not None:
+            axes.axhline(level, ls=":", color="grey")
+            label = name.replace("_", " ")
+            axes.annotate(label, (seconds[0], level), va="bottom", color="grey")
     axes.set(yscale="log", xlabel="seconds", ylabel="L1 error, Eq. (9)")
     return _write(figure, path)
 
@@ -61,6 +63,10 @@ def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
     return _write(figure, path)
 
 
+def _column(history: Sequence[Mapping[str, float | int | None]], name: str) -> list[float]:
+    return [math.nan if (value := record[name]) is None else value for record in history]
+
+
 def _truth(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tensor:
     def u(flat: torch.Tensor) -> torch.Tensor:
         return family.closed_form(*family.domain.split(flat))
@@ -71,6 +77,8 @@ def _truth(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tenso
 
 
 def _write(figure: Any, path: Path) -> Path:
-    figure.savefig(path, dpi=130)
+    content = io.BytesIO()
+    figure.savefig(content, dpi=130)
     plt.close(figure)
+    write_atomically(path, content.getvalue())
     return path

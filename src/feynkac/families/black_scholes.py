@@ -29,7 +29,7 @@ class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
         >>> f = BlackScholes()
         >>> at = f.domain.join(dict(x=9.5, t=0.5, sigma=0.35, strike=11.0))
         >>> round(f.closed_form(*f.domain.split(at)).item(), 6)
-        1.860506
+        1.930283
     """
 
     dim: int = 1

@@ -37,10 +37,11 @@ class Box:
     def __init__(self, low: Any, high: Any, shape: tuple[int, ...] | None = None) -> None:
         a, b = _bound("lower", low), _bound("upper", high)
         try:
-            target = torch.broadcast_shapes(a.shape, b.shape, shape or ())  # type: ignore[no-untyped-call]
-        except RuntimeError:
+            wanted = None if shape is None else tuple(shape)
+            target = torch.broadcast_shapes(a.shape, b.shape, wanted or ())  # type: ignore[no-untyped-call]
+        except (RuntimeError, TypeError, ValueError):
             target = None
-        if target is None or (shape is not None and target != tuple(shape)) or 0 in target:
+        if target is None or (wanted is not None and target != wanted) or 0 in target:
             raise InputError(
                 f"Box bounds of shapes {tuple(a.shape)} and {tuple(b.shape)} do not fit "
                 f"{shape=}; give numbers, or arrays of exactly that shape."
@@ -61,7 +62,10 @@ class Box:
         if len(set(self.low)) == 1 and len(set(self.high)) == 1:
             tail = f", shape={self.shape}" if self.shape else ""
             return f"Box({self.low[0]:g}, {self.high[0]:g}{tail})"
-        low, high = (torch.tensor(v).reshape(self.shape).tolist() for v in (self.low, self.high))
+        low, high = (
+            torch.tensor(v, dtype=torch.float64).reshape(self.shape).tolist()
+            for v in (self.low, self.high)
+        )
         return f"Box({low}, {high})"
 
     @property

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from feynkac.errors import InputError
+from feynkac.errors import FeynkacError, InputError
 from feynkac.families.basket_put import BasketPut
 from feynkac.families.black_scholes import BlackScholes
 from feynkac.families.family import Family
@@ -83,6 +83,7 @@ def _class_from_file(spec: str) -> type[Family]:
     try:
         module_spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[module_spec.name]
         raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
     cls = getattr(module, class_name, None)
     if not (isinstance(cls, type) and issubclass(cls, Family)):
@@ -106,4 +107,9 @@ def _instantiate(cls: type[Family], fields: dict[str, Any]) -> Family:
     dim = fields.get("dim", 1)
     if not (isinstance(dim, int) and dim >= 1):
         raise InputError(f"dim must be a whole number ≥ 1, got {dim!r}.")
-    return cls(**fields)
+    try:
+        return cls(**fields)
+    except FeynkacError:
+        raise
+    except Exception as error:  # a field without default, or the user's own __post_init__
+        raise InputError(f"{cls.__name__} cannot be made from {fields}: {error}.") from error

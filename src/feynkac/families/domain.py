@@ -11,12 +11,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.box import Box
 from feynkac.families.point import Params, Point
+
+RESERVED = {"extrapolate", "name"}
+ROUNDING = 1e-6  # relative; a few units in the last place of float32
 
 
 class Domain:
@@ -110,7 +114,8 @@ class Domain:
     def join(self, values: Mapping[str, Any], extrapolate: bool = False) -> Tensor:
         """The flat input from values by name, broadcast against each other like numpy's.
 
-        A value of a variable with shape s has shape `(…, *s)`; a single number fills s.
+        A value of a variable with shape s has shape `(…, *s)`; a single number fills s. A value
+        outside the domain by no more than rounding is moved onto its edge.
 
         Shape: `(…, dim)`, float64, so that no digit the caller typed is lost.
 
@@ -127,11 +132,14 @@ class Domain:
             shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in tensors.items())
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
         flat = [
-            v.expand((*lead, *self.boxes[n].shape)).reshape((*lead, -1)) for n, v in tensors.items()
+            v.expand((*lead, *self.boxes[n].shape)).reshape((*lead, self.boxes[n].size))
+            for n, v in tensors.items()
         ]
         inputs = torch.cat(flat, dim=-1)
         self._check_values(inputs, extrapolate)
-        return inputs
+        if extrapolate:
+            return inputs
+        return inputs.clamp(self._low.to(inputs.device), self._high.to(inputs.device))
 
     def contains(self, inputs: Tensor) -> Tensor:
         """Which flat inputs lie in the domain (up to rounding).  Shape: `(…, dim)` → `(…,)`."""
@@ -139,7 +147,7 @@ class Domain:
 
     def _inside(self, inputs: Tensor) -> Tensor:
         low, high = self._low.to(inputs.device), self._high.to(inputs.device)
-        slack = 1e-6 * (high - low)
+        slack = ROUNDING * torch.maximum(low.abs(), high.abs())
         value = inputs.double()
         return (value >= low - slack) & (value <= high + slack)
 
@@ -179,6 +187,8 @@ def _check_variable(name: str, box: Box) -> None:
         raise InputError(f"Domain expects a Box for {name!r}, got {type(box).__name__}.")
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
+    if name in RESERVED:
+        raise InputError(f"{name!r} is an argument of Solution's methods; rename the parameter.")
     if name == "x" and len(box.shape) > 1:
         raise InputError(f"x must have shape () or (d,), got {box.shape}.")
     if name == "t" and (box.shape != () or box.low[0] < 0):
@@ -186,6 +196,8 @@ def _check_variable(name: str, box: Box) -> None:
 
 
 def _tensor(name: str, box: Box, value: Any) -> Tensor:
+    if isinstance(value, np.ndarray):
+        value = value.copy()  # torch takes no negative strides and warns of read-only arrays
     try:
         tensor = torch.as_tensor(value, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:

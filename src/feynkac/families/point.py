@@ -14,6 +14,7 @@ class Params:
     """The parameters γ by name: `p.sigma`, `p.strike`.
 
     Example:
+        >>> import torch
         >>> p = Params(sigma=torch.tensor([0.3]))
         >>> p.sigma
         tensor([0.3000])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
 import typer
 
 from feynkac import __version__
-from feynkac.errors import FeynkacError, InputError, Interrupted
+from feynkac.errors import FeynkacError, Interrupted, NonFiniteError
 from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
 
 if TYPE_CHECKING:
@@ -50,17 +50,23 @@ def main() -> None:
     app()
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"feynkac {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
 ) -> None:
     """Options of all commands."""
     global _debug
     _debug = debug
-    if version:
-        typer.echo(f"feynkac {__version__}")
-        raise typer.Exit
 
 
 _debug = False
@@ -73,7 +79,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             body(*args, **kwargs)
-        except (FeynkacError, OSError, KeyboardInterrupt, ModuleNotFoundError) as error:
+        except (Exception, KeyboardInterrupt) as error:
             if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
                 raise
             text, code = _explain(error)
@@ -86,8 +92,10 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return f"interrupted: {error or 'stopped'}; run the same command to go on", 130
-    code = 2 if isinstance(error, InputError | OSError | ModuleNotFoundError) else 1
-    return f"error: {error}", code
+    if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
+        return f"error: {error}", 1 if isinstance(error, NonFiniteError) else 2
+    first = str(error).strip().partition("\n")[0]
+    return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
 
 
 @command
@@ -253,7 +261,8 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
         "seed": manifest.run.training.seed,
         "run": str(folder),
         "parameters": manifest.parameters,
-        **manifest.history[-1],
+        **{k: v for k, v in manifest.history[-1].items() if k != "step"},
+        "steps": manifest.steps,
         "versions": manifest.versions,
     }
 
@@ -267,20 +276,20 @@ def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
 
 
 def _print_errors(title: str, result: dict[str, Any]) -> None:
-    from feynkac.interfaces.console import print_table
+    from feynkac.interfaces.console import decimals, print_table
 
     shown = {
-        "L1 error, Eq. (9)": f"{result['l1']:.5f} ± {result['l1_se']:.5f}",
-        "L2 error": f"{result['l2']:.5f}",
-        "largest error seen": f"{result['max']:.5f}",
-        "L1 of predicting the mean": f"{result['mean_baseline']:.5f}",
-        "L1 of a linear fit": f"{result['linear_baseline']:.5f}",
-        "mean s.e. of the reference": f"{result['reference_se']:.2g}",
+        "L1 error, Eq. (9)": f"{decimals(result['l1'])} ± {decimals(result['l1_se'])}",
+        "L2 error": decimals(result["l2"]),
+        "largest error seen": decimals(result["max"]),
+        "L1 of predicting the mean": decimals(result["mean_baseline"]),
+        "L1 of a linear fit": decimals(result["linear_baseline"]),
+        "mean s.e. of the reference": decimals(result["reference_se"]),
         "inputs": str(result["inputs"]),
     }
-    if "steps" in result or "step" in result:
+    if "steps" in result:
         shown |= {
-            "steps": str(result["step"]),
+            "steps": str(result["steps"]),
             "seconds": f"{result['seconds']:.1f}",
             "parameters": str(result["parameters"]),
         }

@@ -1,7 +1,7 @@
 """What people see: a progress line while training, tables afterwards.
 
 On a terminal the progress is one live line; in a pipe it becomes one plain line an evaluation.
-Everything here goes to standard error, so that standard output stays free for results.
+Progress goes to standard error, so that standard output stays free for results.
 """
 
 import sys
@@ -71,8 +71,13 @@ def _plain_line(progress: "Progress") -> None:
         )
 
 
-def _error_text(record: Mapping[str, float | int]) -> str:
-    return f"L1 {record['l1']:.5f} ± {record['l1_se']:.5f}"
+def _error_text(record: Mapping[str, float | int | None]) -> str:
+    return f"L1 {decimals(record['l1'])} ± {decimals(record['l1_se'])}"
+
+
+def decimals(value: float | None) -> str:
+    """Five decimals, or a dash for what could not be measured."""
+    return "–" if value is None else f"{value:.5f}"
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -9,11 +9,16 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from feynkac.networks.architecture import Activation, Architecture, Norm, make_linear
+from feynkac.networks.architecture import (
+    Activation,
+    Architecture,
+    Linear,
+    Norm,
+)
 from feynkac.networks.multilevel import make_level
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class FeedForward(Architecture):
     """A plain network with 2^`levels` hidden layers of width `factor`·inputs.
 
@@ -44,12 +49,12 @@ class FeedForwardNetwork(nn.Module):
     def __init__(self, settings: FeedForward, inputs: int) -> None:
         super().__init__()
         width = settings.factor * inputs
-        self.entry = make_linear(inputs, width, bias=False)
+        self.entry = Linear(inputs, width, bias=False)
         self.layers = make_level(2**settings.levels, width, settings.norm, settings.activation)
 
     def forward(self, x: Tensor) -> Tensor:
         """Layer after layer."""
-        h: Tensor = self.entry(x)
+        h = self.entry(x.mT.contiguous())
         for layer in self.layers:
             h = layer(h)
-        return h
+        return h.mT  # type: ignore[no-any-return]

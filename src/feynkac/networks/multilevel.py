@@ -16,10 +16,16 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from feynkac.networks.architecture import Activation, Architecture, Layer, Norm, make_linear
+from feynkac.networks.architecture import (
+    Activation,
+    Architecture,
+    Layer,
+    Linear,
+    Norm,
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Multilevel(Architecture):
     """The paper's network: `levels` sub-networks with 1, 2, 4, … layers of width `factor`·inputs.
 
@@ -54,7 +60,7 @@ class MultilevelNetwork(nn.Module):
         self.residual = settings.residual
         width = settings.factor * inputs
         self.entries = nn.ModuleList(
-            make_linear(inputs, width, bias=False) for _ in range(settings.levels)
+            Linear(inputs, width, bias=False) for _ in range(settings.levels)
         )
         self.levels = nn.ModuleList(
             make_level(2**level, width, settings.norm, settings.activation)
@@ -63,10 +69,11 @@ class MultilevelNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Run the levels from the deepest up, each handing its outputs to the next."""
+        columns = x.mT.contiguous()
         total = x.new_zeros(())
         above: list[Tensor] | None = None
         for entry, level in zip(reversed(self.entries), reversed(self.levels), strict=True):
-            outputs = [entry(x)]
+            outputs = [entry(columns)]
             assert isinstance(level, nn.ModuleList)
             for i, layer in enumerate(level, start=1):
                 h = outputs[-1]
@@ -75,7 +82,7 @@ class MultilevelNetwork(nn.Module):
                 outputs.append(layer(h))
             total = total + outputs[-1]
             above = outputs
-        return total
+        return total.mT
 
 
 def make_level(layers: int, width: int, norm: Norm, activation: Activation) -> nn.ModuleList:

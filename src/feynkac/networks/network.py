@@ -33,8 +33,8 @@ class Network(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Number of trainable parameters."""
-        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+        """Number of parameters, frozen ones included (a finished solution's all are)."""
+        return sum(p.numel() for p in self.parameters())
 
     def compile_layers(self, device: str) -> None:
         """Compile layer by layer: equal layers share their code, so this takes seconds once."""

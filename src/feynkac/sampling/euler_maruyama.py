@@ -15,7 +15,7 @@ from feynkac.families.point import Params
 from feynkac.sampling.scheme import Scheme
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class EulerMaruyama(Scheme):
     """Explicit Euler–Maruyama with `steps` equal steps.
 

@@ -11,7 +11,7 @@ from feynkac.families.point import Params
 from feynkac.sampling.scheme import Scheme
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Exact(Scheme):
     """Uses the family's own sampler of S_t; for families that are `ExactSampler`s.
 

@@ -16,7 +16,7 @@ def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFin
         or _bad_parameter(network)
         or _bad_layer(network, batch.inputs)
         or _bad_gradient(network)
-        or "in the loss"
+        or "in the loss or the size of its gradient"
     )
     return NonFiniteError(
         f"step {step}: a NaN or infinity arose {where}. The last good state is kept; "
@@ -35,8 +35,8 @@ def _bad_label(batch: Batch, domain: Domain) -> str | None:
 
 
 def _bad_parameter(network: Network) -> str | None:
-    for name, value in network.state_dict().items():
-        if value.is_floating_point() and not value.isfinite().all():
+    for name, parameter in network.named_parameters():
+        if not parameter.isfinite().all():
             return f"in the parameter {name} after the previous update"
     return None
 

@@ -11,7 +11,7 @@ from statistics import median
 
 import torch
 
-from feynkac.errors import Interrupted
+from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families.domain import Domain
 from feynkac.networks.network import Network
 from feynkac.training.diagnosis import explain
@@ -57,12 +57,17 @@ def train(
 
     Raises:
         Interrupted: the user asked to stop; the state was saved first.
-        NonFiniteError: a NaN or infinity arose; nothing was saved after it.
+        NonFiniteError: a NaN or infinity arose; the last finite state was saved.
     """
     saved = time.monotonic()
     with deferred_interrupts() as stop:
         while state.step < steps:
-            loss = update(state, objective, domain, training, steps)
+            try:
+                loss = update(state, objective, domain, training, steps)
+            except NonFiniteError:
+                if state.is_finite():
+                    hooks.save(state)
+                raise
             record = None
             if _evaluation_due(state.step, steps, training.evaluations):
                 record = _measure(state, loss, hooks)
@@ -70,7 +75,7 @@ def train(
             if stop.requested and state.step < steps:
                 hooks.save(state)
                 raise Interrupted(f"stopped at step {state.step} of {steps}")
-            if time.monotonic() - saved > training.checkpoint_seconds:
+            if time.monotonic() - saved > training.checkpoint_seconds and state.is_finite():
                 hooks.save(state)
                 saved = time.monotonic()
     return state
@@ -79,8 +84,9 @@ def train(
 def update(
     state: State, objective: Objective, domain: Domain, training: Training, steps: int
 ) -> float:
-    """One step; returns its loss. Non-finite numbers stop it before the parameters change."""
+    """One step; returns its loss. A non-finite number stops it before the parameters change."""
     start = time.perf_counter()
+    before = state.generator.get_state()
     batch = objective.sample(state.generator)
     state.optimiser.zero_grad(set_to_none=True)
     loss = objective.loss(state.network, batch)
@@ -88,12 +94,15 @@ def update(
     gradients = [p.grad for p in state.network.parameters() if p.grad is not None]
     size = torch.nn.utils.get_total_norm(gradients)
     if not (loss.isfinite() and size.isfinite()):
+        state.generator.set_state(before)
         raise explain(state.network, batch, domain, state.step + 1)
     rate = training.schedule.rate(training.optimiser.learning_rate, state.step, steps)
     for group in state.optimiser.param_groups:
         group["lr"] = rate
     state.optimiser.step()
     state.step += 1
+    if state.step == steps and not state.is_finite():
+        raise explain(state.network, batch, domain, state.step + 1)
     value = loss.item()
     state.seconds += time.perf_counter() - start
     return value

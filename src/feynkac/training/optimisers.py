@@ -22,7 +22,7 @@ class Optimiser(ABC):
         """The torch optimiser for all parameters of `network`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class AdamW(Optimiser):
     """Adam with decoupled weight decay, the paper's choice."""
 
@@ -42,7 +42,7 @@ class AdamW(Optimiser):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class SGD(Optimiser):
     """Stochastic gradient descent with momentum, the paper's alternative."""
 

@@ -1,6 +1,7 @@
 """The paper's settings, Table 5 ("Training setup"), family by family.
 
-Families the paper does not know get the settings that its three larger problems share.
+Families the paper does not know get the learning rate, decay and number of steps that its three
+larger problems share, with the width and batch size of Black–Scholes.
 """
 
 from dataclasses import dataclass

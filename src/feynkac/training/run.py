@@ -19,7 +19,7 @@ AnyArchitecture = Annotated[Multilevel | FeedForward, Field(discriminator="kind"
 AnyScheme = Annotated[Exact | EulerMaruyama, Field(discriminator="kind")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class FamilyRecord:
     """A family by name and fields; `built_in` ones can be rebuilt from that alone."""
 
@@ -28,7 +28,7 @@ class FamilyRecord:
     built_in: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Run:
     """Same run, same numbers (on the same machine with the same number of threads)."""
 

@@ -20,7 +20,7 @@ class Schedule(ABC):
         """Learning rate of update number `step` (from 0) out of `steps`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class StepDecay(Schedule):
     """Multiply by `decay` every `patience` steps while above `minimal`.
 

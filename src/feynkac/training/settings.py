@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from feynkac.errors import InputError
-from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.optimisers import SGD, AdamW, Positive
 from feynkac.training.schedules import StepDecay
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -22,7 +22,8 @@ def seconds(value: Any) -> float:
         >>> seconds("1.5m")
         90.0
     """
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|m|min|h)?\s*", str(value))
+    text = f"{value:f}" if type(value) in (int, float) else str(value)
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|m|min|h)?\s*", text)
     if match is None or float(match[1]) <= 0:
         raise ValueError(
             f'a budget is a positive time such as "60s", "20m" or "1.5h", not {value!r}'
@@ -30,7 +31,7 @@ def seconds(value: Any) -> float:
     return float(match[1]) * UNITS[match[2] or "s"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Training:
     """Settings of one run. Give `steps`, or a wall-clock `budget` that is turned into steps."""
 
@@ -54,7 +55,7 @@ class Training:
     """Use torch.compile where it works; about 20 s once, then cached on disk."""
     evaluations: Annotated[int, Field(ge=1)] = 10
     """How often the error is measured, the last time at the end."""
-    checkpoint_seconds: Annotated[float, Field(gt=0.0)] = 30.0
+    checkpoint_seconds: Positive = 30.0
     """Seconds between checkpoints."""
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ from feynkac.errors import ArtifactError
 from feynkac.files import write_atomically
 from feynkac.networks.network import Network
 
-Record = dict[str, float | int]
+Record = dict[str, float | int | None]
 
 
 @dataclass
@@ -41,6 +41,10 @@ class State:
             named |= {f"optimiser.{index}.{k}": v for k, v in entries.items() if v is not None}
         named["generator"] = self.generator.get_state()
         return {k: v.detach().to("cpu", copy=True).contiguous() for k, v in named.items()}
+
+    def is_finite(self) -> bool:
+        """Whether every weight and buffer is."""
+        return all(bool(v.isfinite().all()) for v in self.network.state_dict().values())
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Put back what `tensors()` gave."""
@@ -78,18 +82,16 @@ def load_checkpoint(state: State, path: Path, identity: str) -> None:
         raise ArtifactError(f"{path} belongs to a run with other settings; choose another folder.")
     try:
         state.restore(tensors)
+        state.step, state.seconds = header["step"], header["seconds"]
+        state.history = header["history"]
     except (KeyError, RuntimeError, ValueError) as error:
-        raise ArtifactError(
-            f"{path} does not fit this run ({error}); delete it to start anew."
-        ) from error
-    state.step, state.seconds = header["step"], header["seconds"]
-    state.history = header["history"]
+        raise ArtifactError(f"{path} does not fit this run; delete it to start anew.") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         with safe_open(path, framework="pt") as file:
-            header = json.loads(file.metadata()["feynkac"])
+            header = dict(json.loads(file.metadata()["feynkac"]))
             return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(

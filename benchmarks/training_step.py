@@ -1,0 +1,128 @@
+r"""How long one training step of the paper's method takes on Black–Scholes, batch 2^16.
+
+Two ways to do the same mathematics, sampling + forward + backward + optimiser:
+
+- plain: eager torch with its default AdamW;
+- library: `feynkac.training.loop.update` with `compile=True`, as `solve` runs it.
+
+Both are timed in turns in one process, so that a busy machine slows both; medians are compared.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+
+import feynkac as fk
+from feynkac.compilation import can_compile
+from feynkac.networks.network import Network, make_network
+from feynkac.sampling.labels import labels
+from feynkac.sampling.noise import make_generator
+from feynkac.solver import plan_run
+from feynkac.training.loop import update
+from feynkac.training.objective import MeanSquare
+from feynkac.training.run import Run
+from feynkac.training.state import State
+
+TARGET = 0.7
+STEPS = 10**6  # of the schedule; it only has to be longer than the measurement
+Step = Callable[[], float]
+
+
+def plan(family: fk.Family, batch_size: int) -> Run:
+    """The paper's run of `family`, compiled."""
+    lengths = {"steps": STEPS, "batch_size": batch_size, "device": "cpu", "compile": True}
+    return plan_run(family, "paper", None, None, lengths)
+
+
+def network_of(run: Run, family: fk.Family) -> Network:
+    """The network, with the same weights each time."""
+    return make_network(run.architecture, family.domain, make_generator(0, "weights"))
+
+
+def plain_step(run: Run, family: fk.Family) -> Step:
+    """A step as one writes it down at first."""
+    network = network_of(run, family)
+    settings = run.training.optimiser
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    generator = make_generator(0, "training")
+
+    def step() -> float:
+        inputs = family.domain.sample(run.training.batch_size, generator)
+        values = labels(family, run.scheme, inputs, generator)
+        optimiser.zero_grad()
+        loss = torch.nn.functional.mse_loss(network(inputs), values)
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
+    return step
+
+
+def library_step(run: Run, family: fk.Family) -> Step:
+    """A step as the library takes it, with its checks for NaN and infinity."""
+    network = network_of(run, family)
+    network.compile_layers("cpu")
+    optimiser = run.training.optimiser.build(network)
+    state = State(network, optimiser, make_generator(0, "training"))
+    objective = MeanSquare(family, run.scheme, run.training.batch_size)
+    return lambda: update(state, objective, family.domain, run.training, STEPS)
+
+
+def milliseconds(step: Step) -> float:
+    """Duration of one step."""
+    start = time.perf_counter()
+    step()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def measure(batch_size: int, rounds: int) -> dict[str, float | int | bool]:
+    """Medians of both, taken in turns after a warm-up that includes compiling."""
+    family = fk.BlackScholes()
+    run = plan(family, batch_size)
+    plain, library = plain_step(run, family), library_step(run, family)
+    warm_up = milliseconds(library) / 1e3
+    for step in (plain, library) * 3:
+        step()
+    times = [(milliseconds(plain), milliseconds(library)) for _ in range(rounds)]
+    eager, compiled = (median(column) for column in zip(*times, strict=True))
+    return {
+        "batch_size": batch_size,
+        "rounds": rounds,
+        "threads": torch.get_num_threads(),
+        "compiler": can_compile(),
+        "first_step_seconds": warm_up,
+        "plain_ms": eager,
+        "library_ms": compiled,
+        "ratio": compiled / eager,
+        "target": TARGET,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Time the training step on Black–Scholes.")
+    parser.add_argument("--batch-size", type=int, default=2**16)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    result = measure(options.batch_size, options.rounds)
+    if options.json:
+        print(json.dumps(result))
+        return
+    print(f"training step, batch {result['batch_size']}, median of {result['rounds']} each")
+    print(f"  plain eager   {result['plain_ms']:8.1f} ms")
+    print(f"  feynkac       {result['library_ms']:8.1f} ms")
+    print(f"  ratio         {result['ratio']:8.3f}      (target at most {TARGET})")
+    print(
+        f"  first step    {result['first_step_seconds']:8.1f} s       (compiles, or loads what was)"
+    )
+
+
+if __name__ == "__main__":
+    main()

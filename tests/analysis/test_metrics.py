@@ -1,0 +1,181 @@
+"""Errors of known maps, the standard error's coverage, and baselines against brute force."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from feynkac.analysis import metrics
+from feynkac.analysis.metrics import compare, measure_errors
+from feynkac.families import BasketPut, BlackScholes, Box, ClosedForm, Domain, Family
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.exact import Exact
+from feynkac.sampling.reference import Estimate
+
+FAMILY = BlackScholes()
+
+
+@dataclass(frozen=True)
+class Plane(Family, ClosedForm):
+    """dS = dt + dB,  φ(x) = 3x₁ − x₂ + shift:  u = φ(x) + 2t, linear in all inputs."""
+
+    dim: int = 2
+
+    @property
+    def domain(self):
+        return Domain(x=Box(-1.0, 2.0, shape=(self.dim,)), t=Box(0.0, 1.0), shift=Box(0.0, 5.0))
+
+    def drift(self, x, p):
+        return torch.ones_like(x)
+
+    def diffusion(self, x, dw, p):
+        return dw
+
+    def initial(self, x, p):
+        return 3 * x[..., :1] - x[..., 1:] + p.shift
+
+    def closed_form(self, x, t, p):
+        return self.initial(x, p) + 2 * t
+
+
+def true_map(inputs):
+    return FAMILY.closed_form(*FAMILY.domain.split(inputs.double()))
+
+
+def off_by(relative_error):
+    """A map whose error relative to 1 + |ū| is the given function of the inputs."""
+    return lambda v: true_map(v) + relative_error(v.double()) * (1 + true_map(v).abs())
+
+
+def column(*numbers):
+    return torch.tensor(numbers, dtype=torch.float64)[:, None]
+
+
+def test_errors_of_two_known_values():
+    """|2 − 1|/2 = ½ and |1 − (−3)|/4 = 1, the mean of the truth being −1."""
+    reference = Estimate(column(1.0, -3.0), column(0.2, 0.8))
+    points = FAMILY.domain.sample(2, torch.Generator())
+    errors = compare(column(2.0, 1.0), reference, points, FAMILY.domain)
+    assert errors.l1 == pytest.approx(0.75)
+    assert errors.l1_se == pytest.approx(0.25)  # s = ½/√2, s/√2
+    assert errors.l2 == pytest.approx(math.sqrt((0.25 + 1) / 2))
+    assert errors.max == pytest.approx(1.0)
+    assert errors.mean_baseline == pytest.approx((2 / 2 + 2 / 4) / 2)
+    assert errors.reference_se == pytest.approx((0.1 + 0.2) / 2)
+    assert errors.inputs == 2
+
+
+def test_the_solution_itself_has_no_error(generator):
+    errors = measure_errors(true_map, FAMILY, Exact(), generator)
+    assert errors.l1 == errors.l1_se == errors.l2 == errors.max == errors.reference_se == 0.0
+    assert errors.mean_baseline > errors.linear_baseline > 0
+
+
+def test_a_constant_relative_error_is_found_in_every_norm(generator):
+    errors = measure_errors(off_by(lambda _: -0.03), FAMILY, Exact(), generator, inputs=1000)
+    assert [errors.l1, errors.l2, errors.max] == pytest.approx([0.03] * 3, rel=1e-12)
+    assert errors.l1_se == pytest.approx(0, abs=1e-12)
+
+
+def test_a_uniform_relative_error_has_its_known_norms(generator):
+    """Error x − 9 with x uniform on [9, 10]: mean ½, second moment ⅓, largest 1."""
+    errors = measure_errors(off_by(lambda v: v[:, :1] - 9), FAMILY, Exact(), generator)
+    assert errors.inputs == 2**16
+    assert abs(errors.l1 - 0.5) < 4.5 * errors.l1_se
+    assert errors.l1_se == pytest.approx(1 / math.sqrt(12 * 2**16), rel=0.02)
+    assert errors.l2 == pytest.approx(math.sqrt(1 / 3), rel=0.01)
+    assert errors.max == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_standard_error_covers_as_often_as_it_should():
+    u, repeats = off_by(lambda v: (v[:, :1] - 9) ** 2), 500
+    covered = 0
+    for seed in range(repeats):
+        generator = torch.Generator().manual_seed(seed)
+        errors = measure_errors(u, FAMILY, Exact(), generator, inputs=256)
+        covered += abs(errors.l1 - 1 / 3) < 1.96 * errors.l1_se
+    assert abs(covered / repeats - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / repeats)
+
+
+@pytest.mark.parametrize("family", [BlackScholes(), BasketPut(1)])
+def test_left_out_residuals_equal_those_of_refits_without_each_point(family, generator):
+    points = family.domain.sample(40, generator, torch.float64)
+    truth = torch.randn(40, 1, generator=generator, dtype=torch.float64)
+    X = np.column_stack([points.numpy(), np.ones(40)])
+    refits = []
+    for i in range(40):
+        kept = np.arange(40) != i
+        coefficients, *_ = np.linalg.lstsq(X[kept], truth.numpy()[kept], rcond=None)
+        refits.append(truth.numpy()[i] - X[i] @ coefficients)
+    residual = metrics._linear_residual(points, truth, family.domain)
+    np.testing.assert_allclose(residual.numpy(), np.array(refits), rtol=1e-9)
+
+
+def test_the_linear_baseline_of_a_linear_solution_is_zero(generator):
+    errors = measure_errors(lambda v: v[:, :1], Plane(), Exact(), generator, inputs=500)
+    assert errors.linear_baseline < 1e-12
+    assert errors.mean_baseline > 0.1
+
+
+def test_a_linear_fit_through_too_few_points_is_not_a_number(generator):
+    few = measure_errors(true_map, FAMILY, Exact(), generator, inputs=5)
+    enough = measure_errors(true_map, FAMILY, Exact(), generator, inputs=6)
+    assert math.isnan(few.linear_baseline)
+    assert math.isfinite(enough.linear_baseline)
+
+
+def test_the_mean_baseline_is_the_error_of_the_constant_map(generator):
+    state = generator.get_state()
+    baseline = measure_errors(true_map, FAMILY, Exact(), generator, inputs=500).mean_baseline
+    points = FAMILY.domain.sample(500, generator.set_state(state))
+    mean = true_map(points).mean().expand(500, 1)
+    constant = compare(mean, Estimate(true_map(points), mean * 0), points, FAMILY.domain)
+    assert constant.l1 == pytest.approx(baseline, rel=1e-12)
+
+
+def test_without_closed_form_the_reference_is_simulated_with_its_error(generator):
+    few, many = (
+        measure_errors(
+            lambda v: torch.zeros(len(v), 1), BasketPut(), EulerMaruyama(3), generator, paths=paths
+        )
+        for paths in (64, 64 * 16)
+    )
+    assert few.inputs == many.inputs == 128
+    assert few.reference_se / many.reference_se == pytest.approx(4, rel=0.15)
+    assert 0 < many.reference_se < 0.05
+
+
+def test_the_map_sees_all_inputs_in_bounded_blocks(monkeypatch, generator):
+    monkeypatch.setattr(metrics, "CHUNK", 100)
+    sizes = []
+
+    def u(inputs):
+        sizes.append(len(inputs))
+        return true_map(inputs)
+
+    measure_errors(u, FAMILY, Exact(), generator, inputs=250)
+    assert sizes == [100, 100, 50]
+
+
+def test_the_error_is_reproducible_and_fresh_for_another_seed():
+    u = off_by(lambda v: v[:, :1] - 9)
+    first, again, other = (
+        measure_errors(u, FAMILY, Exact(), torch.Generator().manual_seed(s), inputs=100).l1
+        for s in (0, 0, 1)
+    )
+    assert first == again != other
+
+
+def test_a_record_holds_every_figure_by_name(generator):
+    errors = measure_errors(true_map, FAMILY, Exact(), generator, inputs=100)
+    names = "l1 l1_se l2 max mean_baseline linear_baseline reference_se inputs"
+    assert list(errors.record()) == names.split()
+    assert errors.record()["inputs"] == 100
+
+
+def test_what_is_not_finite_is_none_in_a_record(generator):
+    record = measure_errors(true_map, FAMILY, Exact(), generator, inputs=5).record()
+    assert record["linear_baseline"] is None
+    assert record["l1"] == 0.0

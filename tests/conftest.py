@@ -1,0 +1,32 @@
+"""Every test: one thread, its own seed, and torch's global state left as it was found."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+torch.set_num_threads(1)  # two test processes share two cores
+
+
+@pytest.fixture
+def generator() -> torch.Generator:
+    """A freshly seeded generator."""
+    return torch.Generator().manual_seed(20201)
+
+
+@pytest.fixture(autouse=True)
+def untouched_global_state() -> Iterator[None]:
+    """Fail a test that draws from torch's global generator or changes its defaults."""
+    torch.manual_seed(0)
+    before = _global_state()
+    yield
+    assert _global_state() == before, "the test changed torch's global state"
+
+
+def _global_state() -> tuple[bytes, torch.dtype, int, bool]:
+    return (
+        torch.random.get_rng_state().numpy().tobytes(),
+        torch.get_default_dtype(),
+        torch.get_num_threads(),
+        torch.is_grad_enabled(),
+    )

@@ -1,0 +1,109 @@
+"""The base class: what is missing is named, names are kebab-case, capabilities are base classes."""
+
+from dataclasses import FrozenInstanceError, dataclass
+
+import pytest
+
+from feynkac.errors import InputError
+from feynkac.families import (
+    AffineLinear,
+    BasketPut,
+    BlackScholes,
+    Box,
+    ClosedForm,
+    ClosedPartials,
+    Domain,
+    ExactSampler,
+    Family,
+    Greek,
+    HeatGaussian,
+    HeatParaboloid,
+    NamedGreeks,
+)
+
+FORMULAS = {"domain", "drift", "diffusion", "initial"}
+
+
+@dataclass(frozen=True)
+class Still(Family):
+    """The least a user writes."""
+
+    @property
+    def domain(self):
+        return Domain(x=Box(0, 1), t=Box(0, 1))
+
+    def drift(self, x, p):
+        return 0.0 * x
+
+    def diffusion(self, x, dw, p):
+        return 0.0 * dw
+
+    def initial(self, x, p):
+        return x
+
+
+@pytest.mark.parametrize("missing", sorted(FORMULAS))
+def test_a_missing_method_is_named(missing):
+    members = {name: value for name, value in vars(Still).items() if name in FORMULAS - {missing}}
+    incomplete = type("Incomplete", (Family,), members)
+    with pytest.raises(InputError, match=rf"Incomplete lacks {missing}: a family defines domain, "):
+        incomplete()
+
+
+def test_several_missing_methods_are_all_named():
+    with pytest.raises(InputError, match="AffineLinear lacks domain, initial: "):
+        AffineLinear()
+    with pytest.raises(InputError, match="Family lacks diffusion, domain, drift, initial: "):
+        Family()
+
+
+def test_a_missing_capability_method_is_named():
+    incomplete = type("Half", (Still, ExactSampler), {})
+    with pytest.raises(InputError, match="Half lacks exact"):
+        incomplete()
+
+
+def test_three_methods_and_a_domain_are_enough():
+    assert isinstance(Still(), Family)
+    assert Still() == Still()
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (BlackScholes, "black-scholes"),
+        (BasketPut, "basket-put"),
+        (HeatParaboloid, "heat-paraboloid"),
+        (HeatGaussian, "heat-gaussian"),
+        (Still, "still"),
+    ],
+)
+def test_names_are_in_kebab_case(cls, name):
+    assert cls.name() == name
+    assert cls().name() == name
+
+
+@pytest.mark.parametrize(
+    ("cls", "capabilities"),
+    [
+        (BlackScholes, {ExactSampler, ClosedForm, ClosedPartials, NamedGreeks}),
+        (HeatParaboloid, {ExactSampler, ClosedForm, ClosedPartials}),
+        (HeatGaussian, {ExactSampler, ClosedForm, ClosedPartials}),
+        (BasketPut, set()),
+        (Still, set()),
+    ],
+)
+def test_capabilities_are_found_by_type(cls, capabilities):
+    every = {ExactSampler, ClosedForm, ClosedPartials, NamedGreeks}
+    assert {c for c in every if isinstance(cls(), c)} == capabilities
+
+
+def test_built_in_families_are_frozen_values():
+    assert BlackScholes(dim=2) == BlackScholes(dim=2) != BlackScholes()
+    with pytest.raises(FrozenInstanceError, match="dim"):
+        BlackScholes().dim = 3
+
+
+def test_a_greek_is_a_signed_derivative():
+    assert BlackScholes().greeks["theta"] == Greek(("t",), sign=-1.0)
+    assert Greek(("x", "x")).sign == 1.0

@@ -1,0 +1,43 @@
+"""Points: parameters by name, and the sentence that meets a misspelt one."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+from feynkac.families.point import Params, Point
+
+SIGMA, STRIKE = torch.tensor([0.3]), torch.tensor([11.0])
+
+
+def test_parameters_are_read_by_name_and_listed_in_order():
+    p = Params(sigma=SIGMA, strike=STRIKE)
+    assert p.sigma is SIGMA
+    assert p.strike is STRIKE
+    assert list(p) == ["sigma", "strike"]
+
+
+@pytest.mark.parametrize(
+    ("params", "known"), [(Params(sigma=SIGMA, strike=STRIKE), "sigma, strike"), (Params(), "none")]
+)
+def test_an_unknown_parameter_is_named_beside_the_known_ones(params, known):
+    with pytest.raises(
+        AttributeError, match=f"no parameter 'sgima' in the domain; it has: {known}"
+    ):
+        _ = params.sgima
+
+
+def test_a_point_unpacks_into_x_t_p():
+    p = Params(sigma=SIGMA)
+    x, t, params = Point(torch.zeros(3), torch.ones(1), p)
+    assert x.shape == (3,)
+    assert t.item() == 1.0
+    assert params is p
+
+
+@pytest.mark.parametrize(
+    "twin", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))]
+)
+def test_parameters_can_be_copied(twin):
+    assert torch.equal(twin(Params(sigma=SIGMA)).sigma, SIGMA)

@@ -1,0 +1,86 @@
+"""What people see: plain lines in a pipe, one live line on a terminal, tables on standard output."""
+
+import pytest
+
+from feynkac.interfaces.console import decimals, fraction_display, print_table, training_display
+from feynkac.training.loop import Progress
+
+RECORD = {"l1": 0.012345, "l1_se": 0.0004}
+
+
+def progress(step: int, record: dict[str, float | int | None] | None = None) -> Progress:
+    return Progress(step=step, steps=100, loss=0.25, seconds=step / 50, record=record)
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")  # what rich asks to know whether it may animate
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture
+def in_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "0")
+
+
+@pytest.mark.usefixtures("in_pipe")
+def test_in_a_pipe_each_evaluation_is_a_plain_line(capsys):
+    with training_display() as report:
+        report(progress(1))
+        report(progress(50, RECORD))
+        report(progress(51))
+    assert capsys.readouterr() == (
+        "",
+        "step 50/100  loss 0.25  L1 0.01235 ± 0.00040  50.0 steps/s  1 s left\n",
+    )
+
+
+@pytest.mark.usefixtures("in_pipe")
+def test_an_error_that_is_not_finite_is_a_dash(capsys):
+    with training_display() as report:
+        report(progress(50, {"l1": None, "l1_se": None}))
+    assert "L1 – ± –" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_on_a_terminal_the_line_shows_step_loss_error_and_speed(capsys):
+    with training_display() as report:
+        report(progress(50, RECORD))
+        report(progress(75))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "75/100" in err
+    for part in ("loss 0.25", "L1 0.01235 ± 0.00040", "50.0 steps/s"):
+        assert part in err
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_on_a_terminal_the_fraction_done_is_shown(capsys):
+    with fraction_display("simulating") as report:
+        report(0.5)
+        report(1.0)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "simulating" in err
+    assert "100%" in err
+
+
+@pytest.mark.usefixtures("in_pipe")
+def test_in_a_pipe_the_fraction_done_is_silent(capsys):
+    with fraction_display("simulating") as report:
+        report(0.5)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_table_goes_to_standard_output(capsys):
+    print_table("Title", ("quantity", "value"), [("delta", "-0.5"), ("x[0]", "[1, 2]")])
+    out, err = capsys.readouterr()
+    assert err == ""
+    for text in ("Title", "quantity", "value", "delta", "-0.5", "x[0]", "[1, 2]"):
+        assert text in out
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.123456, "0.12346"), (0, "0.00000"), (None, "–")])
+def test_decimals(value, text):
+    assert decimals(value) == text

@@ -1,0 +1,103 @@
+"""The network behind its exact normalisation: any leading axes, each row on its own."""
+
+import pytest
+import torch
+from torch import nn
+
+from feynkac.families import BasketPut, BlackScholes, Box, Domain, HeatGaussian, HeatParaboloid
+from feynkac.networks.architecture import Architecture
+from feynkac.networks.feed_forward import FeedForward
+from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.network import Network, make_network
+
+DOMAINS = [f.domain for f in (BlackScholes(), BasketPut(), HeatParaboloid(), HeatGaussian())]
+SMALL = Domain(x=Box([0.0, 10.0], [1.0, 30.0]), t=Box(0.0, 1e-3), sigma=Box(-5.0, 5.0))
+
+
+class Bare(Architecture):
+    """No network at all: shows what the normalisation hands on."""
+
+    def build(self, inputs):
+        return nn.Identity()
+
+
+@pytest.mark.parametrize("domain", [*DOMAINS, SMALL])
+def test_corners_and_centre_are_normalised_exactly(domain):
+    """A uniform variable of zero mean and unit variance lives on [−√3, √3]."""
+    network = Network(Bare(), domain)
+    low = torch.tensor([v for box in domain.boxes.values() for v in box.low])
+    high = torch.tensor([v for box in domain.boxes.values() for v in box.high])
+    edge = torch.full((domain.dim,), 3**0.5)
+    normalised = network(torch.stack([low, (low + high) / 2, high]))
+    expected = torch.stack([-edge, torch.zeros_like(edge), edge])
+    torch.testing.assert_close(normalised, expected, rtol=0, atol=3e-5)
+
+
+def test_normalised_samples_have_zero_mean_and_unit_variance(generator):
+    count = 50_000
+    normalised = Network(Bare(), SMALL)(SMALL.sample(count, generator)).double()
+    assert normalised.mean(0).abs().max() < 4.5 / count**0.5
+    assert (normalised.var(0) - 1).abs().max() < 4.5 * (0.8 / count) ** 0.5  # V[z²] = 9/5 − 1
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
+@pytest.mark.parametrize("kind", [Multilevel, FeedForward])
+def test_in_evaluation_each_row_is_on_its_own(kind, norm, generator):
+    network = make_network(kind(levels=3, norm=norm), SMALL, generator)
+    for _ in range(5):  # gives batch normalisation its running moments
+        network(SMALL.sample(64, generator))
+    network.eval()
+    inputs = SMALL.sample(16, generator)
+    alone = torch.cat([network(row[None]) for row in inputs])
+    torch.testing.assert_close(network(inputs), alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("lead", [(), (1,), (6,), (2, 3), (1, 2, 3)])
+def test_leading_axes_are_folded_into_one_batch(lead, generator):
+    network = make_network(Multilevel(levels=2), SMALL, generator).eval()
+    inputs = SMALL.sample(6, generator)[: torch.Size(lead).numel()]
+    values = network(inputs.reshape(*lead, SMALL.dim))
+    assert values.shape == (*lead, 1)
+    torch.testing.assert_close(values.reshape(-1, 1), network(inputs))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "domain", "count"),
+    [
+        (Multilevel(), DOMAINS[0], 5404),
+        (Multilevel(norm="none"), DOMAINS[0], 4804),
+        (FeedForward(), DOMAINS[0], 6741),
+        (FeedForward(norm="none"), DOMAINS[0], 6101),
+        (Multilevel(factor=4), DOMAINS[2], 2_380_732),
+        (FeedForward(factor=4), DOMAINS[2], 3_020_977),
+    ],
+)
+def test_parameters_are_those_the_paper_counts(architecture, domain, count):
+    network = Network(architecture, domain)
+    assert network.parameter_count == count
+    assert network.requires_grad_(False).parameter_count == count
+
+
+def test_the_normalisation_follows_from_the_domain_and_is_not_stored(generator):
+    assert not {"mean", "std"} & set(make_network(Multilevel(), SMALL, generator).state_dict())
+
+
+def test_the_seed_determines_the_network():
+    inputs = SMALL.sample(8, torch.Generator().manual_seed(1))
+    first, again, other = (
+        make_network(Multilevel(), SMALL, torch.Generator().manual_seed(s))(inputs)
+        for s in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch.compile hides it itself
+def test_compiled_layers_keep_names_and_values(generator):
+    network = make_network(Multilevel(levels=2), SMALL, generator).eval()
+    inputs, names = SMALL.sample(64, generator), list(network.state_dict())
+    plain = network(inputs)
+    network.compile_layers("cpu")
+    torch.testing.assert_close(network(inputs), plain)
+    assert list(network.state_dict()) == names

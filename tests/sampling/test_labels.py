@@ -1,0 +1,92 @@
+"""Labels are unbiased; batches are endless, fresh, uniform and reproducible."""
+
+from itertools import islice
+
+import pytest
+import torch
+from scipy import stats
+
+from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.exact import Exact
+from feynkac.sampling.labels import batches, labels, payoffs
+from feynkac.sampling.noise import normals
+
+EXACT = [BlackScholes(), BlackScholes(2), HeatParaboloid(3), HeatGaussian(5)]
+
+
+@pytest.mark.parametrize("family", EXACT)
+@pytest.mark.parametrize("paths", [1, 4])
+def test_labels_are_unbiased(family, paths, generator):
+    count = 40_000
+    at = family.domain.sample(1, generator, torch.float64)
+    y = labels(family, Exact(), at.expand(count, -1), generator, paths)
+    u = family.closed_form(*family.domain.split(at))
+    assert abs(y.mean() - u) < 4.5 * y.std() / count**0.5
+
+
+def test_averaging_k_paths_divides_the_variance_by_k(generator):
+    family, count, paths = BlackScholes(), 20_000, 16
+    at = family.domain.sample(1, generator).expand(count, -1)
+    one, many = (labels(family, Exact(), at, generator, k).var() for k in (1, paths))
+    assert one / many == pytest.approx(paths, rel=4.5 * (4 / count) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("family", "scheme"), [(f, Exact()) for f in EXACT] + [(BasketPut(), EulerMaruyama(5))]
+)
+def test_a_label_is_the_mean_payoff_of_its_own_paths(family, scheme, generator):
+    inputs = family.domain.sample(6, generator, torch.float64)
+    state = generator.get_state()
+    y = labels(family, scheme, inputs, generator, paths=3)
+    z = normals(
+        scheme.draws, (6, 3), family.domain.state_dim, generator.set_state(state), torch.float64
+    )
+    assert y.shape == (6, 1)
+    for n in range(6):
+        x, t, p = family.domain.split(inputs[n])
+        along = [family.initial(scheme.terminal(family, x, t, p, z[:, n, k]), p) for k in range(3)]
+        torch.testing.assert_close(y[n], torch.stack(along).mean(0), rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_payoffs_keep_every_path_and_the_dtype(dtype, generator):
+    family, scheme = BasketPut(), EulerMaruyama(3)
+    inputs = family.domain.sample(4, generator, dtype)
+    values = payoffs(family, scheme, inputs, normals(3, (4, 5), 3, generator, dtype))
+    assert (values.shape, values.dtype) == ((4, 5, 1), dtype)
+
+
+def stream(seed=0, count=50, **options):
+    generator = torch.Generator().manual_seed(seed)
+    return list(islice(batches(BlackScholes(), Exact(), 32, generator, **options), count))
+
+
+def test_batches_are_endless_and_never_repeat_an_input_or_a_label():
+    inputs, values = (torch.cat(part) for part in zip(*stream(), strict=True))
+    assert (inputs.shape, values.shape) == ((1600, 4), (1600, 1))
+    assert len(inputs.unique(dim=0)) == 1600
+    assert len(values[values > 0].unique()) > 0.99 * (values > 0).sum()
+
+
+def test_batches_are_reproducible_from_the_seed():
+    for (a, y), (b, z) in zip(stream(seed=3), stream(seed=3), strict=True):
+        assert torch.equal(a, b)
+        assert torch.equal(y, z)
+    assert not torch.equal(stream(seed=3)[0][0], stream(seed=4)[0][0])
+
+
+def test_inputs_are_uniform_on_the_domain():
+    inputs = torch.cat([a for a, _ in stream()]).double()
+    domain = BlackScholes().domain
+    assert domain.contains(inputs).all()
+    for column, mean, std in zip(inputs.T, domain.mean, domain.std, strict=True):
+        law = stats.uniform(mean - std * 3**0.5, 2 * std * 3**0.5)
+        assert stats.kstest(column.numpy(), law.cdf).pvalue > 1e-3
+
+
+def test_batches_average_the_asked_number_of_paths():
+    generator = torch.Generator().manual_seed(0)
+    inputs = BlackScholes().domain.sample(32, generator)
+    expected = labels(BlackScholes(), Exact(), inputs, generator, paths=8)
+    assert torch.equal(stream(count=1, paths=8)[0][1], expected)

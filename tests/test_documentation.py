@@ -1,0 +1,125 @@
+"""What README, docs and examples say is so: their snippets run, their links lead somewhere."""
+
+import json
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import feynkac
+from feynkac.interfaces.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BENCHMARKS = {
+    "training_step.py": ["--batch-size=64", "--rounds=1"],
+    "reference_memory.py": ["--paths=1000"],
+}
+
+BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.M)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+def name_of(path):
+    return path.name
+
+
+def snippets(page):
+    """The (language, text) of all blocks that are not marked as too long for a test."""
+    found = BLOCK.findall(page.read_text())
+    return [(language, text) for too_long, language, text in found if not too_long]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory that looks like the project's root to a reader's commands."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if snippets(p)], ids=name_of)
+def test_snippets_of_a_page_run_from_top_to_bottom(page, folder):
+    namespace = {"__name__": page.stem}
+    for language, text in snippets(page):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), namespace)
+        else:
+            run_console(text)
+
+
+def run_console(text):
+    """Run the `$ feynkac …` lines; what is shown below them must be what they say."""
+    for command, shown in COMMAND.findall(text):
+        program, *arguments = shlex.split(command)
+        if program == "feynkac":
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == (2 if shown.startswith("error:") else 0), result.output
+            said = [words(line) for line in result.output.splitlines()]
+            missing = [line for line in shown.splitlines() if words(line) not in said]
+            assert not missing, result.output
+
+
+def words(line):
+    """The words of a line without its numbers, which differ between machines."""
+    return re.findall(r"[^\W\d]+", line)
+
+
+def test_words_see_a_changed_name_but_not_a_changed_number():
+    assert words("│ seconds │ 1.0 │") == words("│ seconds │   12.5 │")
+    assert words("│ seconds │ 1.0 │") != words("│ minutes │ 1.0 │")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_code_block_is_well_formed_enough_to_be_tested(page):
+    opened = re.findall(r"^\s*```(?:python|console)", page.read_text(), re.M)
+    assert len(BLOCK.findall(page.read_text())) == len(opened)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_to_files(page):
+    targets = [t for t in LINK.findall(page.read_text()) if "://" not in t]
+    assert [t for t in targets if not (page.parent / t).exists()] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_examples_run(example, folder, capsys):
+    runpy.run_path(str(example), run_name="__main__")
+    assert "L1 error" in capsys.readouterr().out
+
+
+def test_the_api_page_lists_exactly_the_public_names():
+    page = (ROOT / "docs" / "api.md").read_text()
+    listed = re.findall(r"^:::\s+feynkac\.(\w+)$|^### \w+ \{ #feynkac\.(\w+) \}$", page, re.M)
+    assert sorted(a or b for a, b in listed) == sorted(feynkac.__all__)
+
+
+def test_the_map_names_every_file_of_the_source():
+    page = (ROOT / "AGENTS.md").read_text()
+    modules = [p for p in (ROOT / "src" / "feynkac").rglob("*.py") if p.name != "__init__.py"]
+    assert [p.name for p in modules if p.stem not in words(page)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", BENCHMARKS)
+def test_benchmarks_print_one_json_object(script):
+    command = [sys.executable, ROOT / "benchmarks" / script, "--json", *BENCHMARKS[script]]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert {"training_step.py": "ratio", "reference_memory.py": "extra_mb"}[script] in json.loads(
+        result.stdout
+    )
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert 'src="http' not in (tmp_path / "index.html").read_text()

@@ -1,0 +1,126 @@
+"""Durable files: all or nothing, no stray files, and each refusal in one sentence."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from feynkac.errors import InputError
+from feynkac.files import make_folder, sha256, write_atomically
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", bytes(range(256)) * 4096])
+def test_a_file_is_written_and_replaced_whole(tmp_path, content):
+    path = tmp_path / "a.bin"
+    write_atomically(path, b"an earlier content that is longer than some")
+    write_atomically(path, content)
+    assert path.read_bytes() == content
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_the_stray_file_of_a_killed_process_is_cleared_away(tmp_path):
+    (tmp_path / ".a.bin.tmp").write_bytes(b"half of someth")
+    write_atomically(tmp_path / "a.bin", b"new")
+    assert names(tmp_path) == ["a.bin"]
+
+
+def blocked(tmp_path, case):
+    """A path that cannot be written, with the reason the system gives."""
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    return {
+        "no folder": (tmp_path / "nowhere" / "a", "No such file or directory"),
+        "a file as folder": (tmp_path / "file" / "a", "Not a directory"),
+        "a folder in its place": (tmp_path / "folder", "Is a directory"),
+        "too long a name": (tmp_path / ("a" * 300), "File name too long"),
+        "a read-only folder": (Path("/sys/a"), "Permission denied|Read-only file system"),
+    }[case]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "no folder",
+        "a file as folder",
+        "a folder in its place",
+        "too long a name",
+        "a read-only folder",
+    ],
+)
+def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, case):
+    path, reason = blocked(tmp_path, case)
+    before = names(tmp_path)
+    with pytest.raises(
+        InputError, match=rf"cannot write .*: ({reason})\. Choose a writable folder"
+    ):
+        write_atomically(path, b"content")
+    assert names(tmp_path) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_keeps_the_earlier_file(tmp_path):
+    path = tmp_path / "a.bin"
+    write_atomically(path, b"earlier")
+    (tmp_path / ".a.bin.tmp").symlink_to("/dev/full")  # every write there fails with ENOSPC
+    with pytest.raises(InputError, match=r"cannot write .*: No space left on device\. Choose"):
+        write_atomically(path, b"later")
+    assert path.read_bytes() == b"earlier"
+    assert names(tmp_path) == ["a.bin"]
+
+
+WRITER = """
+import itertools, sys
+from pathlib import Path
+from feynkac.files import write_atomically
+for i in itertools.count():
+    write_atomically(Path(sys.argv[1]), bytes([i % 256]) * 2_000_000)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.01, 0.05, 0.1])
+def test_a_killed_writer_leaves_a_whole_file(tmp_path, delay):
+    path = tmp_path / "a.bin"
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)])
+    while not path.exists():
+        assert writer.poll() is None
+        time.sleep(0.001)
+    time.sleep(delay)
+    os.kill(writer.pid, signal.SIGKILL)
+    assert writer.wait() == -signal.SIGKILL
+    content = path.read_bytes()
+    assert len(content) == 2_000_000
+    assert len(set(content)) == 1
+    assert set(names(tmp_path)) <= {"a.bin", ".a.bin.tmp"}
+
+
+def test_a_folder_is_made_with_its_parents_and_may_exist(tmp_path):
+    folder = tmp_path / "a" / "b"
+    make_folder(folder)
+    make_folder(folder)
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize("tail", ["file", "file/below"])
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path, tail):
+    (tmp_path / "file").write_bytes(b"kept")
+    with pytest.raises(InputError, match=r"cannot create the folder .*/file.*Choose another place"):
+        make_folder(tmp_path / tail)
+    assert (tmp_path / "file").read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"\0" * 1000])
+def test_sha256_is_the_usual_one(content):
+    assert sha256(content) == hashlib.sha256(content).hexdigest()
+
+
+def test_one_flipped_bit_changes_the_sum():
+    assert sha256(b"\x00") != sha256(b"\x01")

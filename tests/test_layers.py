@@ -1,0 +1,131 @@
+"""The import graph: layers in one direction, no cycles, extras at the edge, a lazy facade."""
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import feynkac
+
+ROOT = Path(feynkac.__file__).parent
+LAYERS = [
+    {"errors", "files", "compilation"},
+    {"families"},
+    {"sampling"},
+    {"networks"},
+    {"training"},
+    {"analysis"},
+    {"storage"},
+    {"solution"},
+    {"solver"},
+    {"experiments"},
+    {""},  # the facade, feynkac itself
+    {"interfaces"},
+]
+EXTRAS = {"matplotlib", "ray", "optuna", "fastapi", "uvicorn", "onnx", "onnxscript", "onnxruntime"}
+EDGE = {"interfaces", "experiments", "storage"}
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imported(path):
+    """All modules that a file imports, at any depth and for type checking too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            below = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from (below & MODULES.keys()) or {node.module}
+
+
+GRAPH = {name: set(imported(path)) for name, path in MODULES.items()}
+
+
+def layer(module):
+    """The place of a module in `LAYERS`."""
+    top = f"{module}.".split(".")[1]
+    return next(i for i, names in enumerate(LAYERS) if top in names)
+
+
+def own(names):
+    return {name for name in names if name.split(".")[0] == "feynkac"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_its_own_and_lower_layers(module):
+    above = {name for name in own(GRAPH[module]) if layer(name) > layer(module)}
+    assert not above
+
+
+def test_imports_name_modules_that_exist():
+    assert set().union(*map(own, GRAPH.values())) <= MODULES.keys()
+
+
+def test_there_are_no_import_cycles():
+    TopologicalSorter({name: own(GRAPH[name]) for name in MODULES}).prepare()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_extras_are_imported_at_the_edge_only(module):
+    found = {name.split(".")[0] for name in GRAPH[module]} & EXTRAS
+    assert not found or f"{module}.".split(".")[1] in EDGE
+
+
+def test_the_graph_sees_imports_of_every_kind():
+    """So that the tests above cannot pass on an empty graph."""
+    assert "feynkac.families.box" in GRAPH["feynkac.families.domain"]  # at the top
+    assert "feynkac.solver" in GRAPH["feynkac.interfaces.cli"]  # inside a function
+    assert "feynkac.solution" in GRAPH["feynkac"]  # for type checking
+    assert "matplotlib" in GRAPH["feynkac.experiments.figures"]  # an extra
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("module", ["feynkac", "feynkac.errors", "feynkac.interfaces.cli"])
+def test_help_does_not_wait_for_torch(module):
+    run(f"import {module}, sys; assert not {{'torch', 'numpy', 'pydantic'}} & sys.modules.keys()")
+
+
+def test_the_whole_library_works_without_the_extras():
+    """Every module below the edge is imported while importing an extra fails."""
+    lower = [
+        name for name in MODULES if f"{name}.".split(".")[1] not in {"interfaces", "experiments"}
+    ]
+    block = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)}, None))"
+    run(f"{block}; import {', '.join(lower)}")
+
+
+def test_the_facade_lists_every_public_name():
+    assert sorted(feynkac.__all__) == sorted([*feynkac._HOMES, "load"])
+    assert {*feynkac.__all__, "__version__"} == set(dir(feynkac))
+
+
+@pytest.mark.parametrize("name", feynkac.__all__)
+def test_every_public_name_resolves_to_itself(name):
+    found = getattr(feynkac, name)
+    assert found.__name__ == name
+    assert found.__doc__
+
+
+def test_type_checkers_see_the_same_public_names():
+    tree = ast.parse(MODULES["feynkac"].read_text())
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    names = {alias.name for n in block.body if isinstance(n, ast.ImportFrom) for alias in n.names}
+    assert names == feynkac._HOMES.keys()
+
+
+def test_an_unknown_public_name_is_refused():
+    with pytest.raises(AttributeError, match="module 'feynkac' has no attribute 'slove'"):
+        _ = feynkac.slove

@@ -1,0 +1,407 @@
+"""solve(): same settings, same bits; a run in a folder goes on where it stopped."""
+
+import json
+import resource
+import signal
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import feynkac as fk
+from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
+from feynkac.solution import Solution
+from feynkac.solver import plan_run
+
+SMALL = {"architecture": fk.Multilevel(levels=2, factor=2), "batch_size": 32, "evaluations": 3}
+CHECKPOINT = "checkpoint.safetensors"
+FINISHED = ["manifest.json", "metrics.jsonl", "run.json", "weights.safetensors"]
+
+
+def solve(out: Path | None = None, **settings: Any) -> Solution:
+    return fk.solve(fk.BlackScholes(), out=out, **{**SMALL, "steps": 9, **settings})
+
+
+def stop_at(step: int, number: signal.Signals = signal.SIGINT):
+    """A watcher that sends this process a real signal during `step`."""
+
+    def watch(progress: fk.Progress) -> None:
+        if progress.step == step:
+            signal.raise_signal(number)
+
+    return watch
+
+
+def interrupted(out: Path, step: int = 5, **settings: Any) -> None:
+    with pytest.raises(Interrupted, match=f"stopped at step {step} of"):
+        solve(out, report=stop_at(step), **settings)
+
+
+def same_bits(a: Solution, b: Solution) -> bool:
+    first, second = a.network.state_dict(), b.network.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[k], second[k]) for k in first)
+
+
+def losses(solution: Solution) -> list[tuple[Any, ...]]:
+    return [(r["step"], r["loss"], r["l1"]) for r in solution.manifest.history]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+# The result
+
+
+def test_the_seed_determines_the_result():
+    assert same_bits(solve(seed=4), solve(seed=4))
+    assert not same_bits(solve(seed=4), solve(seed=5))
+
+
+def test_training_helps():
+    solution = solve(steps=200, batch_size=256, evaluations=2)
+    early, late = solution.manifest.history
+    assert late["l1"] < early["l1"]
+    assert late["l1"] < late["mean_baseline"] / 2
+
+
+def test_the_result_is_frozen_and_described():
+    solution = solve()
+    assert not solution.network.training
+    assert not any(p.requires_grad for p in solution.network.parameters())
+    assert (solution.manifest.steps, solution.manifest.run.training.seed) == (9, 0)
+    assert solution.manifest.parameters == sum(p.numel() for p in solution.network.parameters())
+    assert solution.manifest.seconds > 0
+
+
+def test_the_error_is_measured_evenly_and_at_the_end():
+    solution = solve(steps=10, evaluations=3)
+    assert [record["step"] for record in solution.manifest.history] == [4, 7, 10]
+
+
+def test_every_step_is_reported():
+    seen: list[fk.Progress] = []
+    solve(report=seen.append)
+    assert [p.step for p in seen] == list(range(1, 10))
+    assert [p.step for p in seen if p.record] == [3, 6, 9]
+
+
+def test_a_budget_becomes_steps():
+    solution = solve(steps=None, budget="0.3s")
+    assert solution.manifest.run.training.budget == 0.3
+    assert solution.manifest.run.training.steps is None
+    assert solution.manifest.steps == solution.manifest.history[-1]["step"] >= 1
+
+
+# Planning
+
+
+def plan(family: fk.Family | None = None, method: str = "paper", **training: Any):
+    return plan_run(family or fk.BlackScholes(), method, None, None, training)
+
+
+def test_the_papers_settings_are_the_defaults():
+    run = plan()
+    assert (run.training.steps, run.training.batch_size) == (24_000, 2**16)
+    assert (run.architecture, run.scheme) == (fk.Multilevel(levels=4, factor=5), fk.Exact())
+    assert plan(fk.BasketPut()).scheme == fk.EulerMaruyama(steps=25)
+
+
+def test_given_settings_replace_the_papers():
+    run = plan(steps=None, budget="2m", batch_size=64, seed=7, optimiser=fk.SGD())
+    assert (run.training.steps, run.training.budget) == (None, 120.0)
+    assert (run.training.batch_size, run.training.seed) == (64, 7)
+    assert run.training.optimiser == fk.SGD()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, r"steps: .* greater than or equal to 1 \(got 0\)"),
+        ({"steps": 5, "budget": "5s"}, "give either steps or a budget"),
+        ({"budget": "soon"}, 'a budget is a positive time such as "60s"'),
+        ({"batch_size": 1}, r"batch_size: .* greater than or equal to 2 \(got 1\)"),
+        ({"seed": -1}, r"seed: .* \(got -1\)"),
+        ({"paths": 0}, r"paths: .* \(got 0\)"),
+        ({"evaluations": 0}, r"evaluations: .* \(got 0\)"),
+        ({"batchsize": 64}, r"batchsize: Unexpected keyword argument \(got 64\)"),
+        ({"method": "magic"}, "unknown method 'magic'; there is 'paper'"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, message):
+    with pytest.raises(InputError, match=message):
+        plan(**settings)
+
+
+def test_what_is_no_family_is_refused():
+    with pytest.raises(InputError, match="solve expects a Family, got str"):
+        fk.solve("black-scholes")
+
+
+def test_a_scheme_must_suit_the_family():
+    with pytest.raises(InputError, match="BasketPut has no exact sampler"):
+        fk.solve(fk.BasketPut(), scheme=fk.Exact(), steps=1)
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(InputError, match="device 'abacus' is not available here"):
+        solve(tmp_path / "run", device="abacus")
+    assert not (tmp_path / "run").exists()
+
+
+@dataclass(frozen=True)
+class WithField(fk.Family):
+    """A family with one field of any kind, whose payoff breaks below `hole`."""
+
+    field: Any = None
+    hole: float = 0.0
+
+    @property
+    def domain(self) -> fk.Domain:
+        return fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        return torch.zeros_like(dw)
+
+    def initial(self, x, p):
+        return torch.where(x < self.hole, torch.nan, x)
+
+
+@pytest.mark.parametrize("field", [torch.ones(2), print], ids=["tensor", "function"])
+def test_a_field_that_cannot_be_written_down_is_refused_before_training(field):
+    with pytest.raises(InputError, match="fields of WithField must be plain data"):
+        fk.solve(WithField(field), steps=1)
+
+
+# A run in a folder
+
+
+def test_a_finished_folder_holds_the_artifact_and_the_metrics(tmp_path):
+    solution = solve(tmp_path / "a" / "run")
+    assert files(tmp_path / "a" / "run") == FINISHED
+    assert metrics(tmp_path / "a" / "run") == solution.manifest.history
+    assert same_bits(fk.load(tmp_path / "a" / "run"), solution)
+
+
+def test_a_folder_changes_nothing_in_the_result(tmp_path):
+    assert same_bits(solve(tmp_path), solve())
+
+
+def test_a_finished_run_is_returned_at_once(tmp_path):
+    first = solve(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    second = solve(tmp_path, report=lambda _: pytest.fail("trained again"))
+    assert same_bits(first, second)
+    assert second.manifest.created == first.manifest.created
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_goes_on_to_the_bit(tmp_path, number):
+    with pytest.raises(Interrupted, match="stopped at step 5 of 9"):
+        solve(tmp_path, report=stop_at(5, number))
+    assert files(tmp_path) == [CHECKPOINT, "metrics.jsonl", "run.json"]
+    seen: list[int] = []
+    resumed, straight = solve(tmp_path, report=lambda p: seen.append(p.step)), solve()
+    assert seen == [6, 7, 8, 9]
+    assert same_bits(resumed, straight)
+    assert losses(resumed) == losses(straight)
+    assert files(tmp_path) == FINISHED
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"optimiser": fk.SGD()},
+        {"architecture": fk.FeedForward(levels=1, factor=2, norm="none")},
+        {"schedule": fk.StepDecay(decay=0.5, patience=2)},
+        {"scheme": fk.EulerMaruyama(steps=2), "paths": 3},
+    ],
+    ids=["sgd", "feed-forward", "decay", "paths"],
+)
+def test_every_kind_of_run_goes_on_to_the_bit(tmp_path, settings):
+    interrupted(tmp_path, **settings)
+    assert same_bits(solve(tmp_path, **settings), solve(**settings))
+
+
+def test_a_run_may_be_interrupted_at_every_step(tmp_path):
+    for step in range(1, 9):
+        interrupted(tmp_path, step)
+    resumed = solve(tmp_path)
+    assert same_bits(resumed, solve())
+    assert metrics(tmp_path) == resumed.manifest.history
+    assert [record["step"] for record in metrics(tmp_path)] == [3, 6, 9]
+
+
+def test_metrics_ahead_of_the_checkpoint_are_not_repeated(tmp_path):
+    interrupted(tmp_path, 2)
+    old = (tmp_path / CHECKPOINT).read_bytes()
+    interrupted(tmp_path, 7)
+    assert [record["step"] for record in metrics(tmp_path)] == [3, 6]
+    (tmp_path / CHECKPOINT).write_bytes(old)  # as if killed before the next checkpoint
+    assert same_bits(solve(tmp_path), solve())
+    assert [record["step"] for record in metrics(tmp_path)] == [3, 6, 9]
+
+
+def test_a_signal_during_the_last_step_does_not_undo_it(tmp_path):
+    assert same_bits(solve(tmp_path, report=stop_at(9)), solve())
+
+
+def test_a_run_without_checkpoint_or_manifest_is_done_again(tmp_path):
+    first = solve(tmp_path)
+    (tmp_path / "manifest.json").unlink()  # as if killed just before it was written
+    assert same_bits(solve(tmp_path), first)
+    assert files(tmp_path) == FINISHED
+
+
+def test_a_budgets_steps_are_fixed_when_it_begins(tmp_path):
+    settings = {"steps": None, "budget": 5.0}
+    interrupted(tmp_path, 3, **settings)
+    steps = json.loads((tmp_path / "run.json").read_bytes())["steps"]
+    with pytest.raises(Interrupted, match=f"stopped at step 4 of {steps}"):
+        solve(tmp_path, report=stop_at(4), **settings)
+
+
+def test_checkpoints_come_at_their_interval(tmp_path):
+    seen: list[bool] = []
+
+    def watch(_progress: fk.Progress) -> None:
+        seen.append((tmp_path / CHECKPOINT).exists())
+        time.sleep(0.03)
+
+    solve(tmp_path, checkpoint_seconds=0.05, report=watch)
+    assert seen[:2] == [False, False]
+    assert seen[-1]
+
+
+# Other settings, damage, places that cannot be written
+
+
+@pytest.mark.parametrize(
+    ("settings", "difference"),
+    [
+        ({"seed": 1}, "training.seed is 0 there, 1 here"),
+        ({"steps": 10}, "training.steps is 9 there, 10 here"),
+        ({"architecture": fk.Multilevel(levels=3, factor=2)}, "architecture.levels is 2 there, 3"),
+        ({"scheme": fk.EulerMaruyama()}, "scheme.kind is 'exact' there, 'euler' here"),
+        ({"optimiser": fk.SGD()}, "training.optimiser.kind is 'adamw' there, 'sgd' here"),
+    ],
+)
+@pytest.mark.parametrize("state", ["finished", "interrupted"])
+def test_a_run_with_other_settings_is_refused_and_kept(tmp_path, state, settings, difference):
+    solve(tmp_path) if state == "finished" else interrupted(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    message = rf"holds a run with other settings \(.*{difference}.*choose another folder"
+    with pytest.raises(ArtifactError, match=message):
+        solve(tmp_path, **settings)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_run_of_another_family_is_refused(tmp_path):
+    solve(tmp_path)
+    with pytest.raises(ArtifactError, match=r"family\.fields\.dim is 1 there, 2 here"):
+        fk.solve(fk.BlackScholes(dim=2), out=tmp_path, steps=9, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", b"{", r"run\.json is damaged; choose another folder"),
+        ("run.json", b"[]", r"run\.json is damaged; choose another folder"),
+        ("run.json", b'{"run": [], "steps": 9}', "holds a run with other settings"),
+        (CHECKPOINT, b"PK", "is not a readable checkpoint .* delete it to start anew"),
+        (CHECKPOINT, b"", "is not a readable checkpoint .* delete it to start anew"),
+    ],
+)
+def test_a_damaged_run_is_refused(tmp_path, name, content, message):
+    interrupted(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ArtifactError, match=message):
+        solve(tmp_path)
+
+
+@pytest.mark.parametrize("steps", [0, -3, 8])
+def test_a_run_whose_length_was_altered_is_refused(tmp_path, steps):
+    interrupted(tmp_path)
+    data = json.loads((tmp_path / "run.json").read_bytes())
+    (tmp_path / "run.json").write_text(json.dumps(data | {"steps": steps}))
+    with pytest.raises(ArtifactError, match=r"run\.json is damaged"):
+        solve(tmp_path)
+
+
+def test_a_run_without_its_damaged_checkpoint_starts_anew(tmp_path):
+    interrupted(tmp_path)
+    (tmp_path / CHECKPOINT).unlink()
+    assert same_bits(solve(tmp_path), solve())
+
+
+def test_a_nan_ends_the_run_and_writes_no_solution(tmp_path):
+    with pytest.raises(NonFiniteError, match=r"step 1: a NaN .* simulated paths, first at x="):
+        fk.solve(WithField(hole=0.001), out=tmp_path, steps=5, batch_size=2**14)
+    assert files(tmp_path) == ["run.json"]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("/proc/feynkac", "cannot create the folder /proc/feynkac"),
+        ("/proc/self", r"cannot write /proc/self/run\.json"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_training(out, message):
+    with pytest.raises(InputError, match=message):
+        solve(Path(out), report=lambda _: pytest.fail("trained"))
+
+
+def test_a_file_in_the_way_is_refused_before_training(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(InputError, match="cannot create the folder"):
+            solve(out, report=lambda _: pytest.fail("trained"))
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@contextmanager
+def file_size_limit(size: int):
+    """The operating system refuses to let any file grow beyond `size` bytes: a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("size", "blocked", "left"),
+    [
+        (100, "run.json", []),
+        (1500, CHECKPOINT, ["metrics.jsonl", "run.json"]),
+    ],
+)
+def test_a_full_disk_leaves_no_part_of_a_file(tmp_path, size, blocked, left):
+    settings = {"checkpoint_seconds": 1e-9, "evaluations": 9}
+    with file_size_limit(size), pytest.raises(InputError, match=f"cannot write .*{blocked}: File"):
+        solve(tmp_path, **settings)
+    assert files(tmp_path) == left
+    assert same_bits(solve(tmp_path, **settings), solve(**settings))
+
+
+def test_a_disk_full_at_the_end_keeps_the_checkpoint(tmp_path):
+    interrupted(tmp_path, 8)
+    with file_size_limit(1500), pytest.raises(InputError, match=r"cannot write .*File too large"):
+        solve(tmp_path)
+    assert CHECKPOINT in files(tmp_path)
+    assert "manifest.json" not in files(tmp_path)
+    assert same_bits(solve(tmp_path), solve())

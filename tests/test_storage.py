@@ -1,0 +1,242 @@
+"""The artifact on disk: exact, data only, and every kind of damage noticed in one sentence."""
+
+import ast
+import json
+import random
+import resource
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+import feynkac
+from feynkac.errors import ArtifactError, InputError
+from feynkac.families.black_scholes import BlackScholes
+from feynkac.files import sha256
+from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.network import make_network
+from feynkac.solver import plan_run
+from feynkac.storage import (
+    MANIFEST,
+    WEIGHTS,
+    Manifest,
+    make_manifest,
+    read_artifact,
+    record_domain,
+    write_artifact,
+)
+
+Tensors = dict[str, torch.Tensor]
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    family = BlackScholes()
+    run = plan_run(family, "paper", Multilevel(levels=2, factor=2), None, {"steps": 7})
+    history = [{"step": 7, "seconds": 0.1, "l1": 1 / 3, "linear_baseline": None}]
+    return make_manifest(run, family.domain, 7, 0.1, 200, history)
+
+
+@pytest.fixture
+def weights(manifest: Manifest, generator: torch.Generator) -> Tensors:
+    return make_network(manifest.run.architecture, BlackScholes().domain, generator).state_dict()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, manifest: Manifest, weights: Tensors) -> Path:
+    write_artifact(tmp_path / "run", manifest, weights)
+    return tmp_path / "run"
+
+
+def test_reads_back_the_same_manifest_and_the_same_bits(folder, manifest, weights):
+    found, tensors = read_artifact(folder)
+    assert found.model_dump(exclude={"files"}) == manifest.model_dump(exclude={"files"})
+    assert tensors.keys() == weights.keys()
+    assert all(torch.equal(tensors[name], weights[name]) for name in weights)
+
+
+def test_holds_two_files_of_plain_data(folder):
+    assert sorted(path.name for path in folder.iterdir()) == [MANIFEST, WEIGHTS]
+    content = (folder / WEIGHTS).read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    assert {entry["dtype"] for entry in header.values()} <= {"F32", "I64"}
+    listed = json.loads((folder / MANIFEST).read_bytes())["files"]
+    assert listed == {WEIGHTS: sha256(content)}
+
+
+def test_manifest_says_where_it_comes_from(folder):
+    data = json.loads((folder / MANIFEST).read_bytes())
+    assert data["format"] == 1
+    assert data["versions"].keys() == {"feynkac", "torch", "python"}
+    assert data["run"]["family"] == {
+        "name": "black-scholes",
+        "fields": {"dim": 1},
+        "built_in": True,
+    }
+    assert data["domain"]["strike"] == {"shape": [], "low": [10.0], "high": [12.0]}
+
+
+def test_the_recorded_domain_is_exact():
+    recorded = record_domain(BlackScholes(dim=3).domain)
+    assert list(recorded) == ["x", "t", "sigma", "strike"]
+    assert (recorded["x"].shape, recorded["sigma"].low) == ((3,), (0.1,))
+
+
+def test_no_source_file_can_unpickle():
+    for path in Path(feynkac.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {getattr(node, "module", None), *(alias.name for alias in node.names)}
+                assert not names & {"pickle", "cloudpickle", "dill", "joblib", "marshal"}, path
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert f"{node.value.id}.{node.attr}" not in {"torch.load", "torch.save"}, path
+
+
+def test_an_artifact_is_never_overwritten(folder, manifest, weights):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(ArtifactError, match="already holds a solution; choose another folder"):
+        write_artifact(folder, manifest, {k: v + 1 for k, v in weights.items()})
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+# Damage: each function spoils one thing.
+
+
+def truncate(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-9])
+
+
+def flip(name: str) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        content = bytearray((folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / name).write_bytes(content)
+
+    return spoil
+
+
+def replace(name: str, content: bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def remove(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).unlink()
+
+
+def alter(**values: object) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        data = json.loads((folder / MANIFEST).read_bytes())
+        (folder / MANIFEST).write_text(json.dumps(data | values))
+
+    return spoil
+
+
+def rehash(content: bytes) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        (folder / WEIGHTS).write_bytes(content)
+        alter(files={WEIGHTS: sha256(content)})(folder)
+
+    return spoil
+
+
+DAMAGE = {
+    "weights truncated": (truncate(WEIGHTS), r"weights\.safetensors was truncated or altered"),
+    "weights flipped": (flip(WEIGHTS), r"SHA-256 is not the manifest's\); copy it again"),
+    "weights empty": (replace(WEIGHTS, b""), "was truncated or altered"),
+    "weights missing": (remove(WEIGHTS), "cannot read .*No such file or directory; copy"),
+    "weights of another kind": (rehash(b"PK\3\4, a zip"), "is not a safetensors file"),
+    "weights empty, sum right": (rehash(b""), "is not a safetensors file"),
+    "manifest missing": (remove(MANIFEST), "holds no solution: there is no manifest.json in it"),
+    "manifest truncated": (truncate(MANIFEST), "is damaged or of another version: .*EOF"),
+    "manifest empty": (replace(MANIFEST, b""), "is damaged or of another version"),
+    "manifest binary": (replace(MANIFEST, b"\xff\xfe\0"), "is damaged or of another version"),
+    "manifest a list": (replace(MANIFEST, b"[]"), "Input should be an object"),
+    "manifest too deep": (replace(MANIFEST, b"[" * 200_000), "recursion limit"),
+    "unknown format": (alter(format=2), r"another version: format: Input should be 1 \(got 2\)"),
+    "unknown field": (alter(code="print(1)"), "code: Extra inputs are not permitted"),
+    "steps negative": (alter(steps=-1), r"steps: Input should be greater .* \(got -1\)"),
+    "run missing": (alter(run=None), "run: Input should be"),
+    "no file listed": (alter(files={}), r"must list exactly weights\.safetensors"),
+    "foreign file": (alter(files={"../../x": "0"}), r"must list exactly weights\.safetensors"),
+    "extra file": (alter(files={WEIGHTS: "0", "../../x": "0"}), "must list exactly"),
+    "absolute file": (alter(files={"/etc/passwd": "0"}), "must list exactly"),
+    "wrong sum": (alter(files={WEIGHTS: "0" * 64}), "was truncated or altered"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_damage_is_named_in_one_sentence(folder, spoil, message):
+    spoil(folder)
+    with pytest.raises(ArtifactError, match=message) as caught:
+        read_artifact(folder)
+    assert str(folder) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_any_flipped_bit_of_the_weights_is_noticed(folder):
+    content = (folder / WEIGHTS).read_bytes()
+    rng = random.Random(0)
+    for _ in range(200):
+        spoilt = bytearray(content)
+        spoilt[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        (folder / WEIGHTS).write_bytes(spoilt)
+        with pytest.raises(ArtifactError, match="truncated or altered"):
+            read_artifact(folder)
+
+
+def test_an_unfinished_run_is_told_from_no_run(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(ArtifactError, match="holds a run that has not finished"):
+        read_artifact(tmp_path)
+    with pytest.raises(ArtifactError, match="nowhere holds no solution"):
+        read_artifact(tmp_path / "nowhere")
+
+
+@contextmanager
+def file_size_limit(size: int):
+    """The operating system refuses to let any file grow beyond `size` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_failed_write_leaves_no_file(tmp_path, manifest, weights):
+    with file_size_limit(500), pytest.raises(InputError, match=r"cannot write .*File too large"):
+        write_artifact(tmp_path / "run", manifest, weights)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_write_that_fails_at_the_manifest_is_no_solution(tmp_path, manifest, weights):
+    size = len(safetensors.torch.save(weights))
+    long = manifest.model_copy(update={"history": manifest.history * size})
+    with file_size_limit(size), pytest.raises(InputError, match=r"cannot write .*manifest\.json"):
+        write_artifact(tmp_path / "run", long, weights)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [WEIGHTS]
+    with pytest.raises(ArtifactError, match="holds no solution"):
+        read_artifact(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("/proc/feynkac", "cannot create the folder /proc/feynkac: No such file or directory"),
+        ("/proc/self", r"cannot write /proc/self/weights\.safetensors: No such file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused(manifest, weights, place, message):
+    with pytest.raises(InputError, match=message):
+        write_artifact(Path(place), manifest, weights)
+
+
+def test_a_file_in_the_way_is_kept(tmp_path, manifest, weights):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match=r"cannot create the folder .*Choose another place"):
+        write_artifact(tmp_path / "file" / "run", manifest, weights)
+    assert (tmp_path / "file").read_text() == "mine"

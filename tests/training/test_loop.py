@@ -1,0 +1,323 @@
+"""The loop evaluates and saves on time, stops cleanly and lets nothing non-finite through."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+import torch
+
+from feynkac.analysis.metrics import measure_errors
+from feynkac.errors import Interrupted, NonFiniteError
+from feynkac.families import BlackScholes
+from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.network import make_network
+from feynkac.sampling.exact import Exact
+from feynkac.training.interrupts import SIGNALS
+from feynkac.training.loop import Hooks, steps_within, train, update
+from feynkac.training.objective import Batch, MeanSquare, Objective
+from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.schedules import StepDecay
+from feynkac.training.settings import Training
+from feynkac.training.state import State
+
+FAMILY = BlackScholes()
+DOMAIN = FAMILY.domain
+OBJECTIVE = MeanSquare(FAMILY, Exact(), batch_size=32)
+
+
+@dataclass(frozen=True)
+class Poisoned(Objective):
+    """The ordinary objective until its n-th sample, which has one NaN among its labels."""
+
+    nth: int
+    drawn: list[Batch] = field(default_factory=list)
+
+    def sample(self, generator):
+        batch = OBJECTIVE.sample(generator)
+        self.drawn.append(batch)
+        if len(self.drawn) == self.nth:
+            batch.values[5] = torch.nan
+        return batch
+
+    def loss(self, network, batch):
+        return OBJECTIVE.loss(network, batch)
+
+
+@dataclass(frozen=True)
+class Slow(Objective):
+    """The ordinary objective, but a sample takes at least `seconds`."""
+
+    seconds: float
+
+    def sample(self, generator):
+        time.sleep(self.seconds)
+        return OBJECTIVE.sample(generator)
+
+    def loss(self, network, batch):
+        return OBJECTIVE.loss(network, batch)
+
+
+def fresh_state(training, norm="batch"):
+    architecture = Multilevel(levels=2, factor=3, norm=norm)
+    network = make_network(architecture, DOMAIN, torch.Generator().manual_seed(0))
+    return State(network, training.optimiser.build(network), torch.Generator().manual_seed(0))
+
+
+def trained(steps, hooks=Hooks(), objective=OBJECTIVE, **settings):  # noqa: B008
+    training = Training(steps=steps, **settings)
+    return train(fresh_state(training), objective, DOMAIN, training, steps, hooks)
+
+
+def learned(state):
+    """Parameters and moments: what an update changes on purpose."""
+    aside = ("generator", "running_mean", "running_var", "num_batches_tracked")
+    return {k: v for k, v in state.tensors().items() if not k.endswith(aside)}
+
+
+def assert_same(first, second):
+    assert first.keys() == second.keys()
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], rtol=0, atol=0, equal_nan=True)
+
+
+# One update
+
+
+def test_an_update_is_one_step_of_the_optimiser_on_fresh_data():
+    """SGD without momentum: θ ← θ − η ∇loss."""
+    training = Training(steps=1, optimiser=SGD(learning_rate=0.1, momentum=0.0))
+    state, twin = fresh_state(training), fresh_state(training)
+    expected = OBJECTIVE.loss(twin.network, OBJECTIVE.sample(twin.generator))
+    expected.backward()
+    assert update(state, OBJECTIVE, DOMAIN, training, 1) == expected.item()
+    for new, old in zip(state.network.parameters(), twin.network.parameters(), strict=True):
+        torch.testing.assert_close(new, old - 0.1 * old.grad)
+    assert state.step == 1
+    assert state.seconds > 0
+
+
+def test_the_learning_rate_follows_the_schedule():
+    schedule = StepDecay(decay=0.5, patience=2)
+    training = Training(steps=6, optimiser=AdamW(0.01), schedule=schedule)
+    state, rates = fresh_state(training), []
+    for _ in range(6):
+        update(state, OBJECTIVE, DOMAIN, training, 6)
+        rates.append(state.optimiser.param_groups[0]["lr"])
+    assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025]
+
+
+def test_training_beats_the_trivial_predictions(generator):
+    state = trained(
+        400,
+        objective=MeanSquare(FAMILY, Exact(), batch_size=512),
+        optimiser=AdamW(1e-2),
+        schedule=StepDecay(decay=0.25, patience=100),
+    )
+    errors = measure_errors(state.network.eval(), FAMILY, Exact(), generator, inputs=5000)
+    assert errors.l1 + 4.5 * errors.l1_se < errors.linear_baseline < errors.mean_baseline
+
+
+def test_the_seed_and_settings_determine_the_result():
+    assert_same(trained(5).tensors(), trained(5).tensors())
+
+
+# Evaluations, reports and checkpoints
+
+
+@pytest.mark.parametrize(
+    ("steps", "evaluations"), [(10, 10), (10, 3), (7, 2), (3, 10), (1, 1), (1, 5), (23, 7)]
+)
+def test_evaluations_are_as_many_as_asked_and_the_last_is_at_the_end(steps, evaluations):
+    asked = []
+
+    def evaluate(network, step):
+        asked.append(step)
+        return {"l1": 0.5}
+
+    history = trained(steps, Hooks(evaluate=evaluate), evaluations=evaluations).history
+    assert asked == [record["step"] for record in history]
+    assert len(history) == min(steps, evaluations)
+    assert history[-1]["step"] == steps
+    gaps = {b - a for a, b in pairwise([0, *asked])}
+    assert max(gaps) - min(gaps) <= 1
+
+
+def test_a_record_holds_step_time_loss_and_the_errors():
+    reports = []
+    history = trained(
+        4, Hooks(evaluate=lambda _n, _s: {"l1": 0.5}, report=reports.append), evaluations=2
+    ).history
+    assert list(history[0]) == ["step", "seconds", "loss", "l1"]
+    assert [r.record for r in reports] == [None, history[0], None, history[1]]
+    assert [r["loss"] for r in history] == [reports[1].loss, reports[3].loss]
+
+
+def test_every_step_is_reported():
+    reports = []
+    trained(5, Hooks(report=reports.append))
+    assert [(r.step, r.steps) for r in reports] == [(k, 5) for k in range(1, 6)]
+    assert all(a.seconds < b.seconds for a, b in pairwise(reports))
+
+
+def test_evaluation_happens_in_evaluation_mode_and_does_not_disturb_training():
+    modes = []
+
+    def evaluate(network, step):
+        modes.append(network.training)
+        network(DOMAIN.sample(16, torch.Generator().manual_seed(step)))
+        return {}
+
+    often = trained(6, Hooks(evaluate=evaluate), evaluations=6)
+    assert modes == [False] * 6
+    assert often.network.training
+    assert_same(often.tensors(), trained(6, evaluations=1).tensors())
+
+
+@pytest.mark.parametrize(("interval", "saved"), [(1e-9, [1, 2, 3, 4]), (1e9, [])])
+def test_checkpoints_are_saved_at_their_interval(interval, saved):
+    steps = []
+    trained(4, Hooks(save=lambda s: steps.append(s.step)), checkpoint_seconds=interval)
+    assert steps == saved
+
+
+def test_training_continues_from_the_step_it_is_at():
+    training, steps = Training(steps=6), []
+    state = fresh_state(training)
+    train(state, OBJECTIVE, DOMAIN, training, 3)
+    train(state, OBJECTIVE, DOMAIN, training, 6, Hooks(report=lambda r: steps.append(r.step)))
+    assert steps == [4, 5, 6]
+    assert_same(state.tensors(), trained(6).tensors())
+    train(state, OBJECTIVE, DOMAIN, training, 6)
+    assert state.step == 6
+
+
+# Stopping
+
+
+def stopping_at(step, number, saved):
+    """Hooks that send a real signal to this process in the middle of a step."""
+
+    def report(progress):
+        if progress.step == step:
+            os.kill(os.getpid(), number)
+
+    return Hooks(report=report, save=lambda state: saved.append(state.step))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_saves_once_and_stops_after_the_step_under_way(number):
+    before, saved = [signal.getsignal(s) for s in SIGNALS], []
+    with pytest.raises(Interrupted, match="stopped at step 3 of 10"):
+        trained(10, stopping_at(3, number, saved))
+    assert saved == [3]
+    assert [signal.getsignal(s) for s in SIGNALS] == before
+
+
+def test_a_stopped_run_continues_to_the_same_result():
+    training = Training(steps=6)
+    state = fresh_state(training)
+    with pytest.raises(Interrupted, match="step 2 of 6"):
+        train(state, OBJECTIVE, DOMAIN, training, 6, stopping_at(2, signal.SIGINT, []))
+    train(state, OBJECTIVE, DOMAIN, training, 6)
+    assert_same(state.tensors(), trained(6).tensors())
+
+
+def test_a_signal_during_the_last_step_lets_the_run_finish():
+    saved = []
+    assert trained(3, stopping_at(3, signal.SIGTERM, saved)).step == 3
+    assert saved == []
+
+
+# NaN and infinity
+
+
+def test_a_bad_label_stops_the_run_at_its_step_with_the_last_good_parameters():
+    saved, training = [], Training(steps=10, checkpoint_seconds=1e-9)
+    state = fresh_state(training)
+    hooks = Hooks(save=lambda s: saved.append(s.step))
+    with pytest.raises(NonFiniteError, match=r"step 4: .* in 1 of 32 simulated paths, first at x="):
+        train(state, Poisoned(nth=4), DOMAIN, training, 10, hooks)
+    assert saved == [1, 2, 3, 3]  # the last time on the way out
+    assert state.step == 3
+    assert_same(learned(state), learned(trained(3)))
+
+
+def spoil_parameter(network):
+    with torch.no_grad():
+        network.core.levels[0][0].linear.weight[0, 0] = torch.nan
+
+
+def spoil_layer(network):
+    with torch.no_grad():
+        network.core.entries[1].weight.fill_(3e38)
+
+
+def spoil_gradient(network):
+    network.core.entries[0].weight.register_hook(lambda gradient: gradient * torch.inf)
+
+
+@pytest.mark.parametrize("optimiser", [AdamW(), SGD()])
+@pytest.mark.parametrize(
+    ("spoil", "place"),
+    [
+        (spoil_parameter, "in the parameter core.levels.0.0.linear.weight"),
+        (spoil_layer, "in the output of the layer core.entries.1"),
+        (spoil_gradient, "in the gradient of core.entries.0.weight"),
+    ],
+)
+def test_an_update_names_the_place_before_anything_changes(spoil, place, optimiser):
+    training = Training(steps=5, optimiser=optimiser)
+    state = fresh_state(training)
+    update(state, OBJECTIVE, DOMAIN, training, 5)
+    spoil(state.network)
+    before = learned(state)
+    with pytest.raises(NonFiniteError, match=f"step 2: a NaN or infinity arose {place}"):
+        update(state, OBJECTIVE, DOMAIN, training, 5)
+    assert_same(learned(state), before)
+    assert state.step == 1
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "place"),
+    [
+        (AdamW(1e30, weight_decay=0.0), "in the output of the layer core"),
+        (SGD(1e30), "in the output of the layer core"),
+        (SGD(3e38), "in the parameter core"),
+    ],
+)
+def test_a_learning_rate_that_overshoots_is_noticed_at_the_next_step(optimiser, place):
+    training = Training(steps=5, optimiser=optimiser)
+    state = fresh_state(training, norm="none")
+    update(state, OBJECTIVE, DOMAIN, training, 5)
+    with pytest.raises(NonFiniteError, match=rf"step 2: .*{place}.*lower the learning rate"):
+        update(state, OBJECTIVE, DOMAIN, training, 5)
+
+
+# Budgets
+
+
+def test_timing_steps_leaves_the_state_as_it_was():
+    training = Training(budget=0.1)
+    state = fresh_state(training)
+    before = state.tensors()
+    steps_within(0.1, state, OBJECTIVE, DOMAIN, training)
+    assert_same(state.tensors(), before)
+    assert (state.step, state.history) == (0, [])
+    train(state, OBJECTIVE, DOMAIN, training, 3)
+    assert_same(state.tensors(), trained(3).tensors())
+
+
+def test_as_many_steps_fit_as_their_duration_allows():
+    training = Training(budget=2.0)
+    state = fresh_state(training)
+    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training)
+    assert state.seconds >= 3 * 0.02  # the time of measuring counts
+    assert 10 <= steps <= (2.0 - state.seconds) / 0.02
+
+
+def test_a_budget_too_small_for_one_step_is_one_step():
+    training = Training(budget=0.001)
+    assert steps_within(0.001, fresh_state(training), OBJECTIVE, DOMAIN, training) == 1
