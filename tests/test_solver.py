@@ -346,10 +346,15 @@ def test_a_run_without_its_damaged_checkpoint_starts_anew(tmp_path):
     assert same_bits(solve(tmp_path), solve())
 
 
-def test_a_nan_ends_the_run_and_writes_no_solution(tmp_path):
-    with pytest.raises(NonFiniteError, match=r"step 1: a NaN .* simulated paths, first at x="):
-        fk.solve(WithField(hole=0.001), out=tmp_path, steps=5, batch_size=2**14)
-    assert files(tmp_path) == ["run.json"]
+def test_a_nan_ends_the_run_and_keeps_the_last_good_state(tmp_path):
+    settings = SMALL | {"batch_size": 256, "steps": 9, "out": tmp_path}
+    message = r"step 5: a NaN .* simulated paths, first at x="
+    for expected in ([1, 2, 3, 4], []):  # the second time it goes on and meets the same path
+        seen: list[fk.Progress] = []
+        with pytest.raises(NonFiniteError, match=message):
+            fk.solve(WithField(hole=0.001), report=seen.append, **settings)
+        assert [progress.step for progress in seen] == expected
+    assert files(tmp_path) == [CHECKPOINT, "metrics.jsonl", "run.json"]
 
 
 @pytest.mark.parametrize(

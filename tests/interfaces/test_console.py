@@ -1,4 +1,4 @@
-"""What people see: plain lines in a pipe, one live line on a terminal, tables on standard output."""
+"""What people see: plain lines in a pipe, one live line on a terminal, tables on stdout."""
 
 import pytest
 

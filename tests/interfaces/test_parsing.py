@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feynkac.errors import InputError
@@ -31,6 +31,7 @@ names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 values = st.recursive(numbers, lambda inner: st.lists(inner, max_size=3), max_leaves=8)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(names, values, min_size=1, max_size=5))
 def test_every_point_survives_being_written_and_read(point):
     assert parse_point(",".join(f"{k}={json.dumps(v)}" for k, v in point.items())) == point

@@ -3,8 +3,8 @@ r"""Black–Scholes put (paper, Section 3.1), with v = σ√t and h = −ln(x/K)
     dS = σ S dB,   φ(x) = max(K − x, 0),     u = K Ψ(h + v) − x Ψ(h).
 
 In `dim` > 1 the assets are independent and φ is the mean of their puts. At t = 0 the formulas
-above divide by zero; value and derivatives are then those of the payoff (at the kink x = K:
-Δ = −½, Γ = Θ = 0), so that nothing is ever NaN.
+above divide by zero; value and derivatives are then those of the payoff, and finite (at the kink
+x = K: Δ = −½, Γ = Θ = 0).
 """
 
 import math
@@ -96,10 +96,9 @@ class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
 
 
 def _h_and_v(x: Tensor, t: Tensor, p: Params) -> tuple[Tensor, Tensor]:
-    """h (clamped where Ψ is 0 or 1 to the last bit) and v, both as for t = 1 where t = 0."""
+    """h and v, both as for t = 1 where t = 0, so that no gradient divides by zero."""
     v = p.sigma * _positive(t).sqrt()
-    h = (p.strike / x).log() / v - v / 2
-    return h.clamp(-40.0, 40.0), v
+    return (p.strike / x).log() / v - v / 2, v
 
 
 def _positive(t: Tensor) -> Tensor:

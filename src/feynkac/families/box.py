@@ -82,7 +82,7 @@ class Box:
 def _bound(side: str, value: Any) -> Tensor:
     try:
         bound = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(f"Box {side} bound must be numbers, got {value!r}.") from error
     if not bound.isfinite().all():
         raise InputError(f"Box {side} bound must be finite, got {value!r}; give finite numbers.")

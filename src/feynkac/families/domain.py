@@ -200,7 +200,7 @@ def _tensor(name: str, box: Box, value: Any) -> Tensor:
         value = value.copy()  # torch takes no negative strides and warns of read-only arrays
     try:
         tensor = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
     rank = len(box.shape)
     if tensor.ndim == 0:

@@ -31,8 +31,19 @@ class Architecture(ABC):
         """The untrained network R^inputs → R, parameters not yet set (see `initialise`)."""
 
 
-class Linear(nn.Module):
-    """W h + b, its parameters left to `initialise`.  Shape: `(inputs, N)` → `(outputs, N)`."""
+class Drawn(nn.Module, ABC):
+    """A module that draws its own parameters from a given generator."""
+
+    @abstractmethod
+    def draw(self, generator: torch.Generator) -> None:
+        """Set all own parameters."""
+
+
+class Linear(Drawn):
+    """W h + b, drawn from U(−ξ, ξ), ξ = 1/√inputs (paper, Section A.2).
+
+    Shape: `(inputs, N)` → `(outputs, N)`.
+    """
 
     bias: nn.Parameter | None
 
@@ -45,6 +56,14 @@ class Linear(nn.Module):
         """Multiply, and add the bias if there is one."""
         product = self.weight @ h
         return product if self.bias is None else product + self.bias.unsqueeze(-1)
+
+    @torch.no_grad()
+    def draw(self, generator: torch.Generator) -> None:
+        """Uniform numbers, drawn in float64 so that they do not depend on the dtype."""
+        bound = self.weight.shape[1] ** -0.5
+        for parameter in self.parameters():
+            draw = torch.rand(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.copy_((2.0 * draw - 1.0) * bound)
 
 
 class Layer(nn.Module):
@@ -75,11 +94,7 @@ def _make_norm(norm: Norm, width: int) -> nn.Module:
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> None:
-    """Every linear map from U(−ξ, ξ), ξ = 1/√(its inputs)  (paper, Section A.2)."""
+    """Draw the parameters of every part of `network`, in order."""
     for module in network.modules():
-        if isinstance(module, Linear):
-            bound = module.weight.shape[1] ** -0.5
-            for parameter in module.parameters():
-                with torch.no_grad():
-                    draw = torch.rand(parameter.shape, generator=generator, dtype=torch.float64)
-                    parameter.copy_((2.0 * draw - 1.0) * bound)
+        if isinstance(module, Drawn):
+            module.draw(generator)

@@ -1,0 +1,501 @@
+"""The program: results on stdout, one clear sentence otherwise, exit codes 0, 1, 2 and 130."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import NormalDist
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+import feynkac as fk
+from feynkac.interfaces.cli import app
+
+PROGRAM = str(Path(sys.executable).with_name("feynkac"))
+COMMANDS = ["families", "solve", "evaluate", "query", "demo"]
+QUICK = ["--steps", "5", "--batch-size", "64"]
+AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
+ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+
+USER_FAMILY = '''
+from dataclasses import dataclass
+import torch
+import feynkac as fk
+
+@dataclass(frozen=True)
+class Still(fk.Family):
+    """u(x, t) = x, or NaN where x < hole."""
+    hole: float = 0.0
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        return torch.zeros_like(dw)
+
+    def initial(self, x, p):
+        return torch.where(x < self.hole, torch.nan, x)
+
+@dataclass(frozen=True)
+class Holey(Still):
+    hole: float = 0.001
+
+@dataclass(frozen=True)
+class Unwritten(Still):
+    hole: object = torch.zeros(())
+
+class Lacking(fk.Family):
+    pass
+'''
+
+
+def run(*arguments: object) -> Result:
+    """The program inside this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=ENVIRONMENT)
+
+
+def results(*arguments: object) -> dict:
+    """The one JSON object on standard output of a command that succeeds."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refusal(*arguments: object, code: int = 2) -> str:
+    """The one sentence on standard error of a command that fails."""
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def launch(*arguments: object) -> subprocess.Popen:
+    """The program as a process of its own."""
+    command = [PROGRAM, *(str(a) for a in arguments)]
+    environment = os.environ | ENVIRONMENT
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+
+@pytest.fixture(scope="module")
+def put(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "put"
+    results("solve", "black-scholes", *QUICK, "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def paraboloid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "paraboloid"
+    results("solve", "heat-paraboloid", "--dim", 2, *QUICK, "--out", folder)
+    return folder
+
+
+@pytest.fixture
+def user_file(tmp_path: Path) -> Path:
+    path = tmp_path / "own.py"
+    path.write_text(USER_FAMILY)
+    return path
+
+
+# Help
+
+
+@pytest.mark.parametrize("arguments", [[], *([c] for c in COMMANDS)], ids=str)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help(arguments, option):
+    result = run(*arguments, option)
+    assert result.exit_code == 0
+    assert "Usage: feynkac" in result.stdout
+    expected = COMMANDS if not arguments else ["--json", "--help"]
+    assert all(word in result.stdout for word in expected)
+
+
+def test_help_shows_every_option_of_solve():
+    text = run("solve", "--help").stdout
+    for name in ("method", "steps", "budget", "seed", "out", "dim", "scheme", "batch-size"):
+        assert f"--{name}" in text
+
+
+def test_no_arguments_show_the_help():
+    result = run()
+    assert result.exit_code == 2
+    assert all(name in result.output for name in COMMANDS)
+
+
+def test_help_answers_in_half_a_second():
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([PROGRAM, "--help"], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.5
+
+
+def test_help_does_not_import_torch():
+    code = (
+        "import atexit, sys\n"
+        "heavy = {'torch', 'numpy', 'matplotlib'}\n"
+        "atexit.register(lambda: print(sorted(heavy & set(sys.modules))))\n"
+        "from feynkac.interfaces.cli import main\n"
+        "sys.argv = ['feynkac', 'solve', '--help']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_version():
+    assert run("--version").stdout == f"feynkac {fk.__version__}\n"
+
+
+def test_the_shell_completes_commands():
+    asked = {"_FEYNKAC_COMPLETE": "complete_bash", "COMP_WORDS": "feynkac fam", "COMP_CWORD": "1"}
+    done = subprocess.run([PROGRAM], env=os.environ | asked, capture_output=True, text=True)
+    assert done.stdout.strip() == "families"
+
+
+# families
+
+
+def test_families_as_json():
+    found = {row["name"]: row for row in results("families")["families"]}
+    assert {name: row["inputs"] for name, row in found.items()} == {
+        "black-scholes": 4,
+        "basket-put": 53,
+        "heat-paraboloid": 111,
+        "heat-gaussian": 152,
+    }
+    assert list(found["basket-put"]["domain"]) == ["x", "t", "sigma", "mu", "strike"]
+    assert [name for name, row in found.items() if not row["closed_form"]] == ["basket-put"]
+
+
+def test_families_as_a_table():
+    text = run("families").stdout
+    assert "heat-gaussian" in text
+    assert re.search(r"sigma in .*0\.1, 0\.6.*\(3, 3, 4\)", text)
+
+
+# solve
+
+
+def test_solve_prints_one_json_object(tmp_path):
+    result = run("solve", "black-scholes", "--method", "paper", *QUICK, "--out", tmp_path, "--json")
+    found = json.loads(result.stdout)
+    assert (found["parameters"], found["steps"], found["inputs"]) == (5404, 5, 2**16)
+    assert 0 < found["l1_se"] < found["l1"] < 1
+    assert 0 < found["seconds"] < found["wall_seconds"]
+    solution = fk.load(tmp_path)
+    assert found["l1"] == solution.manifest.history[-1]["l1"]
+
+
+def test_progress_in_a_pipe_is_plain_lines_on_stderr(tmp_path):
+    result = run("solve", "black-scholes", *QUICK, "--out", tmp_path, "--json")
+    lines = result.stderr.splitlines()
+    number = r"[\d.e+-]+"
+    line = rf"step {number}/5  loss {number}  L1 {number} ± {number}  {number} steps/s  \d+ s left"
+    assert len(lines) == 5
+    assert all(re.fullmatch(line, text) for text in lines)
+
+
+def test_solve_writes_the_artifact_the_metrics_and_the_curve(put):
+    assert sorted(path.name for path in put.iterdir()) == [
+        "error.png",
+        "manifest.json",
+        "metrics.jsonl",
+        "run.json",
+        "weights.safetensors",
+    ]
+    steps = [json.loads(line)["step"] for line in (put / "metrics.jsonl").read_text().splitlines()]
+    assert steps == [1, 2, 3, 4, 5]
+
+
+def test_solve_shows_a_table(tmp_path):
+    result = run("solve", "black-scholes", *QUICK, "--out", tmp_path / "run")
+    assert result.exit_code == 0
+    for text in ("L1 error, Eq. (9)", "L1 of a linear fit", "5404", f"saved in {tmp_path}"):
+        assert text in result.stdout.replace("\n", "")
+
+
+def test_without_out_each_setting_has_its_own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = results("solve", "black-scholes", *QUICK)
+    second = results("solve", "black-scholes", *QUICK, "--seed", 1)
+    again = results("solve", "black-scholes", *QUICK)
+    assert Path(first["run"]).parent == Path("runs")
+    assert Path(first["run"]).name.startswith("black-scholes-paper-seed0-")
+    assert first["run"] == again["run"] != second["run"]
+    assert first["l1"] == again["l1"] != second["l1"]
+
+
+def test_settings_reach_the_run(tmp_path):
+    options = ["--scheme", "euler:2", "--paths", 3, "--seed", 7, "--device", "cpu", "--dim", 2]
+    results("solve", "black-scholes", *QUICK, *options, "--out", tmp_path)
+    settings = fk.load(tmp_path).manifest.run
+    assert settings.scheme == fk.EulerMaruyama(steps=2)
+    training = settings.training
+    assert (training.paths, training.seed, training.device) == (3, 7, "cpu")
+    assert settings.family.fields == {"dim": 2}
+
+
+def test_a_users_family_from_its_file(tmp_path, user_file):
+    spec = f"{user_file}:Still"
+    found = results("solve", spec, *QUICK, "--out", tmp_path / "run", "--scheme", "euler:1")
+    assert found["family"] == "still"
+    message = refusal("query", tmp_path / "run", "--at", "x=0.5,t=0.5")
+    assert "'still' is not built in" in message
+    assert "--family path/to/file.py:ClassName" in message
+    answer = results("query", tmp_path / "run", "--at", "x=0.5,t=0.5", "--family", spec)
+    assert answer["value"] == fk.load(tmp_path / "run", family_of(spec))(x=0.5, t=0.5).item()
+    errors = results("evaluate", tmp_path / "run", "--family", spec, "--inputs", 8, "--paths", 4)
+    assert errors["inputs"] == 8
+
+
+def family_of(spec: str) -> fk.Family:
+    from feynkac.families.catalogue import find_family
+
+    return find_family(spec)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["black-schols"],
+            "unknown family 'black-schols'; did you mean 'black-scholes'? Built in:",
+        ),
+        (["none.py:Family"], "there is no file 'none.py' to take the family 'Family' from"),
+        (["black-scholes", "--dim", "0"], "dim must be a whole number ≥ 1, got 0"),
+        (["black-scholes", "--scheme", "milstein"], "unknown scheme 'milstein'; expected auto,"),
+        (["basket-put", "--scheme", "exact"], "BasketPut has no exact sampler; use a scheme"),
+        (["black-scholes", "--budget", "soon"], "a budget is a positive time such as"),
+        (["black-scholes", "--budget", "-1s"], "a budget is a positive time such as"),
+        (["black-scholes", "--steps", "5", "--budget", "5s"], "give either steps or a budget"),
+        (["black-scholes", "--steps", "0"], "steps: Input should be greater than or equal to 1"),
+        (["black-scholes", "--batch-size", "1"], "batch_size: Input should be greater"),
+        (["black-scholes", "--seed", "-1"], "seed: Input should be greater than or equal to 0"),
+        (["black-scholes", "--device", "abacus"], "device 'abacus' is not available here"),
+    ],
+)
+def test_bad_settings_are_refused_in_one_sentence(tmp_path, arguments, message):
+    assert message in refusal("solve", *arguments, "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Nothing", "has no Family named 'Nothing'; it has: Still, Holey"),
+        ("Lacking", "Lacking lacks diffusion, domain, drift, initial"),
+        ("Unwritten", "the fields of Unwritten must be plain data"),
+    ],
+)
+def test_a_users_family_that_cannot_be_used_is_refused(tmp_path, user_file, name, message):
+    assert message in refusal("solve", f"{user_file}:{name}", "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["solv", "black-scholes"], "No such command 'solv'"),
+        (["solve"], "Missing argument 'FAMILY'"),
+        (["solve", "black-scholes", "--steps", "many"], "Invalid value for '--steps'"),
+        (["solve", "black-scholes", "--method", "magic"], "Invalid value for '--method'"),
+        (["solve", "black-scholes", "--speed", "9"], "No such option: --speed"),
+        (["query", "run"], "Missing option '--at'"),
+        (["evaluate", "run", "--inputs", "1"], "Invalid value for '--inputs'"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("/proc/feynkac", "cannot create the folder /proc/feynkac"),
+        ("/proc/self", "cannot write /proc/self/run.json"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused(out, message):
+    assert message in refusal("solve", "black-scholes", *QUICK, "--out", out)
+
+
+def test_an_existing_run_with_other_settings_is_refused_and_kept(put):
+    before = {path: path.read_bytes() for path in put.iterdir()}
+    message = refusal("solve", "black-scholes", "--steps", 6, "--batch-size", 64, "--out", put)
+    assert "training.steps is 5 there, 6 here" in message
+    assert "choose another folder (--out)" in message
+    assert {path: path.read_bytes() for path in put.iterdir()} == before
+
+
+def test_a_nan_is_a_failure(tmp_path, user_file):
+    options = ["--steps", 5, "--batch-size", 2**14, "--scheme", "euler:1", "--out", tmp_path]
+    message = refusal("solve", f"{user_file}:Holey", *options, code=1)
+    assert "step 1: a NaN or infinity arose in" in message
+
+
+def test_what_nobody_foresaw_is_still_one_sentence(tmp_path):
+    arguments = ["black-scholes", "--steps", 5, "--batch-size", 10**14, "--out", tmp_path]
+    message = refusal("solve", *arguments, code=1)
+    assert message.startswith("error: RuntimeError: ")
+    assert "can't allocate memory" in message
+    assert message.endswith("(--debug shows where)\n")
+
+
+def test_debug_raises_what_happened(tmp_path):
+    result = run("--debug", "evaluate", tmp_path)
+    assert isinstance(result.exception, fk.ArtifactError)
+    assert run("evaluate", tmp_path).exit_code == 2
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
+    arguments = ["evaluate", tmp_path]
+    process = launch("--debug", *arguments) if before else launch(*arguments, "--debug")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert out == ""
+    assert err.startswith("Traceback")
+    assert "ArtifactError" in err.splitlines()[-1]
+
+
+def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
+    arguments = ["solve", "black-scholes", "--steps", 150, "--batch-size", 64, "--json", "--out"]
+    process = launch(*arguments, tmp_path / "stopped")
+    assert process.stderr.readline().startswith("step 15/150 ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    stopped = r"interrupted: stopped at step \d+ of 150; run the same command to go on"
+    assert re.fullmatch(stopped, err.splitlines()[-1])
+    assert "Traceback" not in err
+
+    assert run(*arguments, tmp_path / "stopped").exit_code == 0
+    assert run(*arguments, tmp_path / "straight").exit_code == 0
+    a, b = (fk.load(tmp_path / name).network.state_dict() for name in ("stopped", "straight"))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    lines = (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(15, 151, 15))
+
+
+# evaluate
+
+
+def test_evaluate_measures_what_the_library_measures(put):
+    found = results("evaluate", put, "--inputs", 1000, "--seed", 5)
+    errors = fk.load(put).error(1000, seed=5)
+    assert found == {"run": str(put), "seed": 5, **errors.record()}
+
+
+def test_evaluate_shows_a_table(put):
+    text = run("evaluate", put, "--inputs", 1000).stdout
+    assert "black-scholes, fresh inputs" in text
+    assert "L1 error, Eq. (9)" in text
+    assert "1000" in text
+
+
+def test_what_cannot_be_measured_is_null_or_a_dash(put):
+    found = results("evaluate", put, "--inputs", 3)
+    assert found["linear_baseline"] is None
+    assert re.search(r"linear fit .*–", run("evaluate", put, "--inputs", 3).stdout)
+
+
+def test_evaluate_without_a_run_is_refused(tmp_path):
+    assert "holds no solution" in refusal("evaluate", tmp_path / "nowhere")
+
+
+def test_evaluate_of_a_damaged_run_is_refused(tmp_path):
+    results("solve", "black-scholes", *QUICK, "--out", tmp_path)
+    weights = tmp_path / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    assert "was truncated or altered" in refusal("evaluate", tmp_path)
+
+
+# query
+
+
+def test_query_against_the_closed_form(put):
+    found = results("query", put, "--at", AT, "--greeks")
+    x, t, sigma, strike = 9.5, 0.5, 0.35, 11.0
+    normal, v = NormalDist(), sigma * math.sqrt(t)
+    d1 = (math.log(x / strike) + v * v / 2) / v
+    truth = found["closed_form"]
+    assert truth["value"] == pytest.approx(
+        strike * normal.cdf(v - d1) - x * normal.cdf(-d1), rel=1e-12
+    )
+    assert truth["greeks"] == {
+        "delta": pytest.approx(normal.cdf(d1) - 1, rel=1e-12),
+        "gamma": pytest.approx(normal.pdf(d1) / (x * v), rel=1e-12),
+        "vega": pytest.approx(x * normal.pdf(d1) * math.sqrt(t), rel=1e-12),
+        "theta": pytest.approx(-x * normal.pdf(d1) * sigma / (2 * math.sqrt(t)), rel=1e-12),
+    }
+    solution = fk.load(put)
+    at = {"x": x, "t": t, "sigma": sigma, "strike": strike}
+    assert found["value"] == solution(**at).item()
+    assert found["greeks"] == {k: v.item() for k, v in solution.greeks(**at).items()}
+    assert list(found["partials"]) == ["x", "t", "sigma", "strike"]
+
+
+def test_query_with_vectors_and_matrices(paraboloid):
+    found = results("query", paraboloid, "--at", "x=[1,1.2],t=0.5,sigma=[[1,0],[0,1]]", "--greeks")
+    assert found["closed_form"]["value"] == pytest.approx(1 + 1.44 + 0.5 * 2)
+    assert found["closed_form"]["partials"]["sigma"] == [[1, 0], [0, 1]]
+    assert len(found["partials"]["x"]) == 2
+
+
+def test_query_at_several_points(put):
+    other = AT.replace("9.5", "9.1")
+    found = results("query", put, "--at", AT, "--at", other)["answers"]
+    assert [answer["at"]["x"] for answer in found] == [9.5, 9.1]
+    assert found[0] == results("query", put, "--at", AT)
+
+
+def test_query_shows_a_table(put):
+    text = run("query", put, "--at", AT, "--greeks").stdout
+    for word in ("network", "closed form", "1.930283", "delta", "∂u/∂strike", AT):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("x=8.5,t=0.5,sigma=0.35,strike=11", "x = 8.5 lies outside [9, 10]"),
+        ("x=9.5,t=0.5,sigma=0.35", "missing: strike"),
+        (f"{AT},rho=1", "unknown: rho"),
+        (f"{AT},x=9", "'x' is given twice"),
+        ("x=9.5;t=0.5", "cannot read 'x=9.5;t=0.5'; expected name=number"),
+        ("x=NaN,t=0.5,sigma=0.35,strike=11", "x = nan is not a finite number"),
+        ('x=["a"],t=0.5,sigma=0.35,strike=11', "x must be a number or an array, got ['a']"),
+        ("x=[[9],[9,9]],t=0.5,sigma=0.35,strike=11", "x must be a number or an array"),
+        ("x=[9,9.5],t=[0,1,1],sigma=0.35,strike=11", "do not broadcast: x (2,), t (3,)"),
+        (f"x={10**400},t=0.5,sigma=0.35,strike=11", "x must be a number or an array"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(put, at, message):
+    assert message in refusal("query", put, "--at", at)
+
+
+def test_query_extrapolates_on_request(put):
+    outside = AT.replace("9.5", "8.5")
+    assert results("query", put, "--at", outside, "--extrapolate")["value"] == pytest.approx(
+        fk.load(put)(x=8.5, t=0.5, sigma=0.35, strike=11, extrapolate=True).item()
+    )
