@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -336,6 +337,24 @@ def test_a_wrong_command_line_is_explained(arguments, message):
 )
 def test_a_place_that_cannot_be_written_is_refused(out, message):
     assert message in refusal("solve", "black-scholes", *QUICK, "--out", out)
+
+
+def test_a_file_in_the_way_is_refused_and_kept(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    arguments = ["solve", "black-scholes", *QUICK, "--out", tmp_path / "file" / "run"]
+    assert "cannot create the folder" in refusal(*arguments)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_full_disk_is_named_and_nothing_is_half_written(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        message = refusal("solve", "black-scholes", *QUICK, "--out", tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "run.json: File too large. Choose a writable folder with free space" in message
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_run_with_other_settings_is_refused_and_kept(put):

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,8 +39,9 @@ class Box:
         a, b = _bound("lower", low), _bound("upper", high)
         try:
             wanted = None if shape is None else tuple(shape)
-            target = torch.broadcast_shapes(a.shape, b.shape, wanted or ())  # type: ignore[no-untyped-call]
-        except (RuntimeError, TypeError, ValueError):
+            # torch's own imports sympy, a second at every start of the program
+            target = np.broadcast_shapes(a.shape, b.shape, wanted or ())
+        except (TypeError, ValueError):
             target = None
         if target is None or (wanted is not None and target != wanted) or 0 in target:
             raise InputError(

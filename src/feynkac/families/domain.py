@@ -127,8 +127,8 @@ class Domain:
         tensors = {name: _tensor(name, box, values[name]) for name, box in self.boxes.items()}
         leads = [v.shape[: v.ndim - len(self.boxes[n].shape)] for n, v in tensors.items()]
         try:
-            lead = torch.broadcast_shapes(*leads)  # type: ignore[no-untyped-call]
-        except RuntimeError as error:
+            lead = np.broadcast_shapes(*leads)
+        except ValueError as error:
             shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in tensors.items())
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
         flat = [
