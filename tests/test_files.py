@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from feynkac.errors import InputError
-from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.files import locked, make_folder, sha256, write_atomically
 
 
 def names(folder):
@@ -124,3 +124,15 @@ def test_sha256_is_the_usual_one(content):
 
 def test_one_flipped_bit_changes_the_sum():
     assert sha256(b"\x00") != sha256(b"\x01")
+
+
+def test_a_locked_folder_is_refused_to_others_and_free_afterwards(tmp_path):
+    with (
+        locked(tmp_path),
+        pytest.raises(InputError, match="another process is working in"),
+        locked(tmp_path),
+    ):
+        pass
+    with locked(tmp_path):
+        pass
+    assert names(tmp_path) == []

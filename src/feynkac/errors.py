@@ -18,4 +18,4 @@ class NonFiniteError(FeynkacError, ArithmeticError):
 
 
 class Interrupted(FeynkacError):  # noqa: N818  (nothing went wrong)
-    """The user stopped the run; its state has been kept (exit code 130)."""
+    """The user stopped the run; its state has been kept in its folder, if it has one (code 130)."""

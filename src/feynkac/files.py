@@ -5,8 +5,11 @@ most a stray temporary file behind, which the next write to the same name remove
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from feynkac.errors import InputError
@@ -42,6 +45,25 @@ def make_folder(path: Path) -> None:
         raise InputError(
             f"cannot create the folder {path}: {error.strerror or error}. Choose another place."
         ) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold `folder` for this process alone; the lock goes with the process, however it ends.
+
+    Raises:
+        InputError: another process holds it.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise InputError(
+            f"another process is working in {folder}; wait for it, or choose another folder."
+        ) from error
+    finally:
+        os.close(handle)
 
 
 def sha256(content: bytes) -> str:

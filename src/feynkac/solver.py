@@ -17,13 +17,13 @@ from feynkac.analysis.metrics import measure_errors
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.conformance import check_family
 from feynkac.families.family import Family
-from feynkac.files import make_folder, write_atomically
+from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.storage import MANIFEST, make_manifest, read_artifact
+from feynkac.storage import MANIFEST, PLAN, make_manifest, read_artifact
 from feynkac.training.loop import Hooks, Progress, steps_within, train
 from feynkac.training.objective import MeanSquare
 from feynkac.training.paper import paper_scheme, paper_setup
@@ -32,6 +32,7 @@ from feynkac.training.settings import Training, one_sentence, resolve_device
 from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
 
 Method = Literal["paper"]
+CHECKPOINT = "checkpoint.safetensors"
 
 
 def solve(
@@ -123,13 +124,31 @@ def execute(
     """Carry `run` out, or continue it, or hand back its finished result."""
     if folder is not None and (folder / MANIFEST).exists():
         return _finished(run, family, folder)
+    resolve_device(run.training.device)  # refuse it before anything is written
+    if folder is None:
+        return _train(run, family, None, report)
+    make_folder(folder)
+    with locked(folder):
+        return _train(run, family, folder, report)
+
+
+def _train(
+    run: Run, family: Family, folder: Path | None, report: Callable[[Progress], None] | None
+) -> Solution:
     device = resolve_device(run.training.device)
     objective = MeanSquare(family, run.scheme, run.training.batch_size, run.training.paths)
     state = _initial_state(run, family, device)
-    steps = _resume(run, state, folder) or _begin(run, state, objective, family, folder)
+    evaluate = _evaluator(run, family, device)
+    steps = _resume(run, state, folder) if folder is not None else None
+    if steps is None:
+        steps = run.training.steps or steps_within(
+            run.training.budget or 0.0, state, objective, family.domain, run.training, evaluate
+        )
+        if folder is not None:
+            _write_plan(run, steps, folder)
     files = _RunFiles(folder, run.identity) if folder is not None else None
     hooks = Hooks(
-        evaluate=_evaluator(run, family, device),
+        evaluate=evaluate,
         report=_observer(state, files, report),
         save=files.save if files else lambda _state: None,
     )
@@ -145,7 +164,7 @@ class _RunFiles:
     identity: str
 
     def save(self, state: State) -> None:
-        save_checkpoint(state, self.folder / "checkpoint.safetensors", self.identity)
+        save_checkpoint(state, self.folder / CHECKPOINT, self.identity)
 
     def write_metrics(self, history: list[Record]) -> None:
         lines = "".join(json.dumps(record) + "\n" for record in history)
@@ -165,37 +184,28 @@ def _initial_state(run: Run, family: Family, device: str) -> State:
     )
 
 
-def _resume(run: Run, state: State, folder: Path | None) -> int | None:
+def _resume(run: Run, state: State, folder: Path) -> int | None:
     """The number of steps of the run in `folder`, its checkpoint loaded; None if there is none."""
-    if folder is None or not (folder / "run.json").exists():
+    plan = folder / PLAN
+    if not plan.exists():
         return None
     try:
-        saved = json.loads((folder / "run.json").read_bytes())
+        saved = json.loads(plan.read_bytes())
         theirs, steps = saved["run"], int(saved["steps"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ArtifactError(f"{folder / 'run.json'} is damaged; choose another folder.") from error
+        raise ArtifactError(f"{plan} is damaged; choose another folder.") from error
     _require_same(run, theirs, folder)
     if steps < 1 or run.training.steps not in (None, steps):
-        raise ArtifactError(f"{folder / 'run.json'} is damaged; choose another folder.")
-    checkpoint = folder / "checkpoint.safetensors"
-    if checkpoint.exists():
-        load_checkpoint(state, checkpoint, run.identity)
+        raise ArtifactError(f"{plan} is damaged; choose another folder.")
+    if (folder / CHECKPOINT).exists():
+        load_checkpoint(state, folder / CHECKPOINT, run.identity)
     return steps
 
 
-def _begin(
-    run: Run, state: State, objective: MeanSquare, family: Family, folder: Path | None
-) -> int:
-    """Decide on the number of steps and write it down."""
-    if folder is not None:
-        make_folder(folder)
-    steps = run.training.steps or steps_within(
-        run.training.budget or 0.0, state, objective, family.domain, run.training
-    )
-    if folder is not None:
-        content = json.dumps({"run": run_to_dict(run), "steps": steps}, indent=1)
-        write_atomically(folder / "run.json", content.encode())
-    return steps
+def _write_plan(run: Run, steps: int, folder: Path) -> None:
+    """Write down the settings and the number of steps, which a resumed run must share."""
+    content = json.dumps({"run": run_to_dict(run), "steps": steps}, indent=1)
+    write_atomically(folder / PLAN, content.encode())
 
 
 def _finish(run: Run, family: Family, state: State, folder: Path | None) -> Solution:
@@ -206,7 +216,7 @@ def _finish(run: Run, family: Family, state: State, folder: Path | None) -> Solu
     solution = Solution(family, network, manifest)
     if folder is not None:
         solution.save(folder)
-        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+        (folder / CHECKPOINT).unlink(missing_ok=True)
     return solution
 
 

@@ -23,6 +23,7 @@ from feynkac.training.settings import one_sentence
 from feynkac.training.state import Record
 
 MANIFEST = "manifest.json"
+PLAN = "run.json"
 WEIGHTS = "weights.safetensors"
 
 
@@ -130,7 +131,7 @@ def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
 def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
-        what = "a run that has not finished" if (folder / "run.json").exists() else "no solution"
+        what = "a run that has not finished" if (folder / PLAN).exists() else "no solution"
         raise ArtifactError(f"{folder} holds {what}: there is no {MANIFEST} in it.")
     try:
         return Manifest.model_validate_json(path.read_bytes())

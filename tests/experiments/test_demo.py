@@ -66,7 +66,7 @@ def test_another_seed_needs_another_folder(result, folder):
 
 
 def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "feynkac.experiments.figures", raising=False)
     with pytest.raises(InputError, match=r'the demo draws figures: pip install "feynkac\[plot\]"'):
         run_demo(tmp_path / "run", **TINY)
@@ -74,7 +74,7 @@ def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch)
 
 
 def test_without_matplotlib_solve_draws_no_curve(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "feynkac.experiments.figures", raising=False)
     arguments = ["solve", "black-scholes", "--steps", "2", "--batch-size", "64", "--out"]
     assert CliRunner().invoke(app, [*arguments, str(tmp_path)]).exit_code == 0

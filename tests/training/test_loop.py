@@ -303,7 +303,7 @@ def test_timing_steps_leaves_the_state_as_it_was():
     training = Training(budget=0.1)
     state = fresh_state(training)
     before = state.tensors()
-    steps_within(0.1, state, OBJECTIVE, DOMAIN, training)
+    steps_within(0.1, state, OBJECTIVE, DOMAIN, training, Hooks().evaluate)
     assert_same(state.tensors(), before)
     assert (state.step, state.history) == (0, [])
     train(state, OBJECTIVE, DOMAIN, training, 3)
@@ -313,11 +313,23 @@ def test_timing_steps_leaves_the_state_as_it_was():
 def test_as_many_steps_fit_as_their_duration_allows():
     training = Training(budget=2.0)
     state = fresh_state(training)
-    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training)
+    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training, Hooks().evaluate)
     assert state.seconds >= 3 * 0.02  # the time of measuring counts
     assert 10 <= steps <= (2.0 - state.seconds) / 0.02
 
 
 def test_a_budget_too_small_for_one_step_is_one_step():
     training = Training(budget=0.001)
-    assert steps_within(0.001, fresh_state(training), OBJECTIVE, DOMAIN, training) == 1
+    state = fresh_state(training)
+    assert steps_within(0.001, state, OBJECTIVE, DOMAIN, training, Hooks().evaluate) == 1
+
+
+def test_a_budget_leaves_time_for_the_evaluations():
+    training = Training(budget=2.0, evaluations=10)
+
+    def evaluate(_network, _step):
+        time.sleep(0.1)
+        return {}
+
+    steps = steps_within(2.0, fresh_state(training), Slow(0.02), DOMAIN, training, evaluate)
+    assert steps <= (2.0 - 10 * 0.1) / 0.02

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.partials import Map
+from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo
@@ -66,6 +67,8 @@ def measure_errors(
         paths: per input, if the reference is simulated.
         report: called with the fraction done.
     """
+    if inputs is not None and inputs < 2:
+        raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
     domain = family.domain
     exact = closed_form_values(family, domain.sample(1, torch.Generator())) is not None
     count = inputs or (2**16 if exact else 128)

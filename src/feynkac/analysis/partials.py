@@ -18,6 +18,7 @@ Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""
 
 
+@torch.inference_mode(False)
 @torch.enable_grad()
 def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     """∂u/∂name.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
@@ -33,6 +34,7 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     return _shaped(_gradient(u(leaf), leaf)[..., where], domain, name)
 
 
+@torch.inference_mode(False)
 @torch.enable_grad()
 def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     """A first or second derivative.  Shape: `(…, dim)` → `(…, *shape of its first variable)`."""

@@ -6,22 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import torch
+from matplotlib.figure import Figure
 
 from feynkac.analysis.partials import greek_value
 from feynkac.families.black_scholes import BlackScholes
 from feynkac.files import write_atomically
 from feynkac.solution import Solution
 
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
-
 
 def draw_error_curve(history: Sequence[Mapping[str, float | int | None]], path: Path) -> Path:
     """L1 error with its standard error against seconds, and the trivial baselines."""
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
     seconds, l1, l1_se = (_column(history, name) for name in ("seconds", "l1", "l1_se"))
     axes.errorbar(seconds, l1, l1_se, marker="o", ms=3)
     for name in ("mean_baseline", "linear_baseline"):
@@ -41,7 +38,8 @@ def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
     family = solution.family
     assert isinstance(family, BlackScholes)
     names = ["price", *family.greeks]
-    figure, grid = plt.subplots(2, len(names), figsize=(16, 6), layout="constrained")
+    figure = Figure(figsize=(16, 6), layout="constrained")
+    grid = figure.subplots(2, len(names))
     fixed = {"sigma": 0.35, "strike": 11.0}
     lines: tuple[dict[str, Any], ...] = (
         {"x": torch.linspace(9.0, 10.0, 101), "t": 0.5, **fixed},
@@ -79,6 +77,5 @@ def _truth(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tenso
 def _write(figure: Any, path: Path) -> Path:
     content = io.BytesIO()
     figure.savefig(content, dpi=130)
-    plt.close(figure)
     write_atomically(path, content.getvalue())
     return path

@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
 
@@ -112,20 +113,23 @@ def families(as_json: Json = False) -> None:
             {
                 "name": name,
                 "inputs": family.domain.dim,
-                "domain": {n: str(box) for n, box in family.domain.boxes.items()},
+                "domain": {n: asdict(box) for n, box in family.domain.boxes.items()},
+                "shown": "\n".join(f"{n} in {box}" for n, box in family.domain.boxes.items()),
                 "exact_sampler": isinstance(family, ExactSampler),
                 "closed_form": isinstance(family, ClosedForm),
             }
         )
     if as_json:
-        return _print_json({"families": rows})
+        return _print_json(
+            {"families": [{k: v for k, v in r.items() if k != "shown"} for r in rows]}
+        )
     yes = {True: "yes", False: "no"}
     columns = ("name", "inputs", "variables", "exact sampler", "closed form")
     lines = [
         (
             r["name"],
             str(r["inputs"]),
-            "\n".join(f"{n} in {b}" for n, b in r["domain"].items()),
+            r["shown"],
             yes[r["exact_sampler"]],
             yes[r["closed_form"]],
         )

@@ -109,11 +109,16 @@ def update(
 
 
 def steps_within(
-    budget: float, state: State, objective: Objective, domain: Domain, training: Training
+    budget: float,
+    state: State,
+    objective: Objective,
+    domain: Domain,
+    training: Training,
+    evaluate: Callable[[Network, int], Record],
 ) -> int:
-    """How many steps fit into `budget` seconds, from timing a few and undoing them.
+    """How many steps fit into `budget` seconds beside the evaluations, from timing both.
 
-    The time spent here counts: it stays in `state.seconds`.
+    The steps taken here are undone, but their time counts: it stays in `state.seconds`.
     """
     start = time.perf_counter()
     before = state.tensors()
@@ -127,7 +132,14 @@ def steps_within(
     state.restore(before)
     state.step = 0
     state.seconds = time.perf_counter() - start
-    return max(1, int((budget - state.seconds) / median(durations[1:])))
+    evaluating = training.evaluations * _time_evaluation(state, evaluate)
+    return max(1, int((budget - state.seconds - evaluating) / median(durations[1:])))
+
+
+def _time_evaluation(state: State, evaluate: Callable[[Network, int], Record]) -> float:
+    start = time.perf_counter()
+    _evaluate(state, evaluate)
+    return time.perf_counter() - start
 
 
 def _evaluation_due(step: int, steps: int, evaluations: int) -> bool:
@@ -135,10 +147,15 @@ def _evaluation_due(step: int, steps: int, evaluations: int) -> bool:
 
 
 def _measure(state: State, loss: float, hooks: Hooks) -> Record:
-    state.network.eval()
-    with torch.compiler.set_stance("force_eager"):
-        errors = hooks.evaluate(state.network, state.step)
-    state.network.train()
+    errors = _evaluate(state, hooks.evaluate)
     record: Record = {"step": state.step, "seconds": state.seconds, "loss": loss, **errors}
     state.history.append(record)
     return record
+
+
+def _evaluate(state: State, evaluate: Callable[[Network, int], Record]) -> Record:
+    state.network.eval()
+    with torch.compiler.set_stance("force_eager"):
+        errors = evaluate(state.network, state.step)
+    state.network.train()
+    return errors
