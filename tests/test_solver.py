@@ -133,7 +133,7 @@ def test_given_settings_replace_the_papers():
         ({"paths": 0}, r"paths: .* \(got 0\)"),
         ({"evaluations": 0}, r"evaluations: .* \(got 0\)"),
         ({"batchsize": 64}, r"batchsize: Unexpected keyword argument \(got 64\)"),
-        ({"method": "magic"}, "unknown method 'magic'; there is 'paper'"),
+        ({"method": "magic"}, "unknown method 'magic'; there are: fast, paper"),
     ],
 )
 def test_a_wrong_setting_is_named(settings, message):

@@ -24,14 +24,16 @@ from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
 from feynkac.storage import MANIFEST, PLAN, make_manifest, read_artifact
+from feynkac.training.fast import fast_setup
+from feynkac.training.fitting import make_objective
 from feynkac.training.loop import Hooks, Progress, steps_within, train
-from feynkac.training.objective import MeanSquare
-from feynkac.training.paper import paper_scheme, paper_setup
+from feynkac.training.paper import complete_paper_setup
 from feynkac.training.run import Run, differences, record_family, run_to_dict
 from feynkac.training.settings import Training, one_sentence, resolve_device
 from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
 
-Method = Literal["paper"]
+Method = Literal["fast", "paper"]
+METHODS = {"fast": fast_setup, "paper": complete_paper_setup}
 CHECKPOINT = "checkpoint.safetensors"
 
 
@@ -52,12 +54,12 @@ def solve(
 
     Args:
         family: what to solve.
-        method: "paper" is the paper's method with its settings.
-        steps: number of updates; by default the paper's.
+        method: "fast" is ours, "paper" the paper's with its settings.
+        steps: number of updates; by default the method's.
         budget: wall-clock time instead, in seconds or as "60s", "20m".
         seed: determines the result.
         out: a folder for checkpoints and the artifact; the same call continues there.
-        architecture: network settings; by default the paper's.
+        architecture: network settings; by default the method's.
         scheme: how paths are simulated; by default exact if possible, else 25 Euler steps.
         report: sees the `Progress` of every step.
         training: further fields of `Training`, such as `batch_size` or `compile`.
@@ -83,11 +85,11 @@ def plan_run(
     if not isinstance(family, Family):
         raise InputError(f"solve expects a Family, got {type(family).__name__}.")
     check_family(family)
-    if method != "paper":
-        raise InputError(f"unknown method {method!r}; there is 'paper'.")
-    setup = paper_setup(family)
-    chosen = scheme or paper_scheme(family)
-    chosen.check(family)
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; there are: {', '.join(METHODS)}.")
+    if scheme is not None:
+        scheme.check(family)
+    setup = METHODS[method](family, scheme)
     given = {k: v for k, v in training.items() if v is not None}
     if "steps" not in given and "budget" not in given:
         given["steps"] = setup.steps
@@ -95,13 +97,15 @@ def plan_run(
         "optimiser": setup.optimiser,
         "schedule": setup.schedule,
         "batch_size": setup.batch_size,
+        "paths": setup.paths,
     }
     try:
         run = Run(
             family=record_family(family),
             method=method,
             architecture=architecture or setup.architecture,  # type: ignore[arg-type]
-            scheme=chosen,  # type: ignore[arg-type]
+            scheme=setup.scheme,  # type: ignore[arg-type]
+            noise=setup.noise,  # type: ignore[arg-type]
             training=Training(**(defaults | given)),
         )
         run_to_dict(run)
@@ -136,8 +140,8 @@ def _train(
     run: Run, family: Family, folder: Path | None, report: Callable[[Progress], None] | None
 ) -> Solution:
     device = resolve_device(run.training.device)
-    objective = MeanSquare(family, run.scheme, run.training.batch_size, run.training.paths)
     state = _initial_state(run, family, device)
+    objective = make_objective(run, family, state.network)
     evaluate = _evaluator(run, family, device)
     steps = _resume(run, state, folder) if folder is not None else None
     if steps is None:

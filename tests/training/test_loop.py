@@ -42,8 +42,8 @@ class Poisoned(Objective):
             batch.values[5] = torch.nan
         return batch
 
-    def loss(self, network, batch):
-        return OBJECTIVE.loss(network, batch)
+    def differentiate(self, network, batch, optimiser):
+        return OBJECTIVE.differentiate(network, batch, optimiser)
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Slow(Objective):
         time.sleep(self.seconds)
         return OBJECTIVE.sample(generator)
 
-    def loss(self, network, batch):
-        return OBJECTIVE.loss(network, batch)
+    def differentiate(self, network, batch, optimiser):
+        return OBJECTIVE.differentiate(network, batch, optimiser)
 
 
 def fresh_state(training, norm="batch"):

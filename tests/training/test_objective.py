@@ -54,5 +54,5 @@ def test_the_solution_has_the_least_loss(generator):
 
 
 def test_an_objective_must_sample_and_compare():
-    with pytest.raises(TypeError, match=r"loss.*sample"):
+    with pytest.raises(TypeError, match=r"differentiate.*sample"):
         Objective()

@@ -141,7 +141,7 @@ def families(as_json: Json = False) -> None:
 @command
 def solve(
     family: FamilyName,
-    method: Annotated[Literal["paper"], typer.Option(help="How to train.")] = "paper",
+    method: Annotated[Literal["fast", "paper"], typer.Option(help="How to train.")] = "paper",
     steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
     budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
     seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,

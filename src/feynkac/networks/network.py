@@ -16,20 +16,26 @@ class Network(nn.Module):
 
     mean: Tensor
     std: Tensor
+    shift: Tensor
+    scale: Tensor
 
     def __init__(self, architecture: Architecture, domain: Domain) -> None:
         super().__init__()
         self.register_buffer("mean", domain.mean.float(), persistent=False)
         self.register_buffer("std", domain.std.float(), persistent=False)
+        self.register_buffer("shift", torch.zeros(()))
+        self.register_buffer("scale", torch.ones(()))
         self.core = architecture.build(domain.dim)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
-        normalised = (inputs - self.mean) / self.std
-        if inputs.ndim == 2:
-            return self.core(normalised)  # type: ignore[no-any-return]
-        flat = self.core(normalised.reshape(-1, inputs.shape[-1]))
-        return flat.reshape(*inputs.shape[:-1], 1)  # type: ignore[no-any-return]
+        normalised = self.normalise(inputs).reshape(-1, inputs.shape[-1])
+        values = self.shift + self.scale * self.core(normalised)
+        return values.reshape(*inputs.shape[:-1], 1)  # type: ignore[no-any-return]
+
+    def normalise(self, inputs: Tensor) -> Tensor:
+        """Mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
+        return (inputs - self.mean) / self.std
 
     @property
     def parameter_count(self) -> int:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family
-from feynkac.sampling.noise import normals
+from feynkac.sampling.noise import Draw, normals
 from feynkac.sampling.scheme import Scheme
 
 
@@ -26,6 +26,22 @@ def labels(
     lead = (len(inputs), paths)
     z = normals(scheme.draws, lead, family.domain.state_dim, generator, inputs.dtype)
     return payoffs(family, scheme, inputs, z).mean(-2)
+
+
+def differential_labels(
+    family: Family, scheme: Scheme, inputs: Tensor, draw: Draw
+) -> tuple[Tensor, Tensor]:
+    """Labels of u and of ∇u, pathwise: one reverse sweep through the simulator.
+
+    Needs a payoff that is Lipschitz; across a jump the pathwise derivative is wrong.
+
+    Shape: `(N, dim)` → `(N, 1)`, `(N, dim)`.
+    """
+    with torch.enable_grad():
+        leaf = inputs.detach().requires_grad_()
+        values = (payoffs(family, scheme, leaf, draw.z) * draw.weights).sum(-2)
+        (gradients,) = torch.autograd.grad(values.sum(), leaf)
+    return values.detach(), gradients
 
 
 def batches(

@@ -1,8 +1,17 @@
-"""Where the normals of a path come from, and the seeds of all randomness."""
+r"""Where the normals of a path come from: K vectors an input, with weights that sum to one.
+
+    u(λ) ≈ Σ_k w_k φ(S_t(z_k)),    unbiased for every choice here.
+
+`Independent` is plain Monte Carlo; `Antithetic` pairs z with −z. Both need nothing to be known of
+the integrand. `sobol.py` and `spherical.py` exploit its smoothness.
+"""
 
 import hashlib
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple
 
 import torch
+from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 
@@ -28,3 +37,68 @@ def normals(
 ) -> Tensor:
     """Independent standard normals.  Shape: `(draws, *lead, dim)`."""
     return torch.randn(draws, *lead, dim, generator=generator, dtype=dtype, device=generator.device)
+
+
+class Shape(NamedTuple):
+    """What is asked for: N inputs, about K paths each, `draws` normal vectors of `dim` entries."""
+
+    inputs: int
+    paths: int
+    draws: int
+    dim: int
+
+
+class Draw(NamedTuple):
+    """Normals z `(draws, N, K, dim)` and weights `(N, K, 1)`."""
+
+    z: Tensor
+    weights: Tensor
+
+
+class Noise(ABC):
+    """A way to draw normals."""
+
+    @abstractmethod
+    def draw(
+        self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> Draw:
+        """Fresh normals; K may be rounded up to what the method needs."""
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Independent(Noise):
+    """Plain Monte Carlo."""
+
+    kind: Literal["independent"] = "independent"
+
+    def draw(
+        self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> Draw:
+        """K independent vectors."""
+        z = normals(shape.draws, (shape.inputs, shape.paths), shape.dim, generator, dtype)
+        return equally_weighted(z)
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Antithetic(Noise):
+    """Pairs z, −z: exact for odd integrands."""
+
+    kind: Literal["antithetic"] = "antithetic"
+
+    def draw(
+        self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> Draw:
+        """⌈K/2⌉ independent pairs."""
+        lead = (shape.inputs, -(-shape.paths // 2))
+        return mirrored(normals(shape.draws, lead, shape.dim, generator, dtype))
+
+
+def mirrored(z: Tensor) -> Draw:
+    """z and −z with equal weights."""
+    return equally_weighted(torch.cat([z, -z], dim=2))
+
+
+def equally_weighted(z: Tensor) -> Draw:
+    """Weights 1/K."""
+    _, inputs, paths, _ = z.shape
+    return Draw(z, z.new_full((), 1.0 / paths).expand(inputs, paths, 1))

@@ -88,9 +88,7 @@ def update(
     start = time.perf_counter()
     before = state.generator.get_state()
     batch = objective.sample(state.generator)
-    state.optimiser.zero_grad(set_to_none=True)
-    loss = objective.loss(state.network, batch)
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss = objective.differentiate(state.network, batch, state.optimiser)
     gradients = [p.grad for p in state.network.parameters() if p.grad is not None]
     size = torch.nn.utils.get_total_norm(gradients)
     if not (loss.isfinite() and size.isfinite()):

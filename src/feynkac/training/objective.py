@@ -9,15 +9,17 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family
+from feynkac.networks.network import Network
 from feynkac.sampling.labels import labels
 from feynkac.sampling.scheme import Scheme
 
 
 class Batch(NamedTuple):
-    """Inputs λ `(N, dim)` and labels Y `(N, 1)`."""
+    """Inputs λ `(N, dim)`, labels Y `(N, 1)` of u and, if any, labels `(N, dim)` of ∇u."""
 
     inputs: Tensor
     values: Tensor
+    gradients: Tensor | None = None
 
 
 class Objective(ABC):
@@ -28,8 +30,10 @@ class Objective(ABC):
         """Fresh data."""
 
     @abstractmethod
-    def loss(self, network: Callable[[Tensor], Tensor], batch: Batch) -> Tensor:
-        """The quantity to minimise, a scalar."""
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """The loss, a scalar; every parameter's `grad` is set to what `optimiser` shall follow."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,15 @@ class MeanSquare(Objective):
         """Uniform inputs and the mean payoff of `paths` paths from each."""
         inputs = self.family.domain.sample(self.batch_size, generator)
         return Batch(inputs, labels(self.family, self.scheme, inputs, generator, self.paths))
+
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """Mean squared error and its gradient."""
+        optimiser.zero_grad(set_to_none=True)
+        loss = self.loss(network, batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        return loss.detach()
 
     def loss(self, network: Callable[[Tensor], Tensor], batch: Batch) -> Tensor:
         """Mean squared error."""

@@ -14,8 +14,11 @@ from feynkac.families.heat_paraboloid import HeatParaboloid
 from feynkac.networks.multilevel import Multilevel
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.noise import Independent
+from feynkac.sampling.scheme import Scheme
 from feynkac.training.optimisers import AdamW
 from feynkac.training.schedules import StepDecay
+from feynkac.training.setup import Setup
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,21 @@ def paper_setup(family: Family) -> PaperSetup:
         65536
     """
     return SETUPS.get(type(family), GENERAL)
+
+
+def complete_paper_setup(family: Family, scheme: Scheme | None = None) -> Setup:
+    """All of the paper's choices for `family`: one independent path per input."""
+    column = paper_setup(family)
+    return Setup(
+        architecture=column.architecture,
+        scheme=scheme or paper_scheme(family),
+        noise=Independent(),
+        optimiser=column.optimiser,
+        schedule=column.schedule,
+        batch_size=column.batch_size,
+        paths=1,
+        steps=column.steps,
+    )
 
 
 def paper_scheme(family: Family) -> Exact | EulerMaruyama:

@@ -11,12 +11,19 @@ from feynkac.families.family import Family
 from feynkac.files import sha256
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.noise import Antithetic, Independent
+from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.spherical import SphericalRadial
 from feynkac.training.settings import Training
 
-AnyArchitecture = Annotated[Multilevel | FeedForward, Field(discriminator="kind")]
+AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
 AnyScheme = Annotated[Exact | EulerMaruyama, Field(discriminator="kind")]
+AnyNoise = Annotated[
+    Independent | Antithetic | Sobol | SphericalRadial, Field(discriminator="kind")
+]
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -37,6 +44,7 @@ class Run:
     architecture: AnyArchitecture
     scheme: AnyScheme
     training: Training
+    noise: AnyNoise = Independent()
 
     @property
     def identity(self) -> str:

@@ -45,3 +45,24 @@ class StepDecay(Schedule):
                 break
             rate *= self.decay
         return rate
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class LinearDecay(Schedule):
+    """Warm up, hold, and fall to zero at the last step.
+
+    Example:
+        >>> LinearDecay(warmup=1, hold=0.5).rate(0.4, step=750, steps=1000)
+        0.2
+    """
+
+    warmup: Annotated[int, Field(ge=1)] = 10
+    """Steps over which the rate rises to its initial value."""
+    hold: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    """Fraction of all steps before the fall begins."""
+    kind: Literal["linear-decay"] = "linear-decay"
+
+    def rate(self, initial: float, step: int, steps: int) -> float:
+        """The smaller of the rise and the fall."""
+        fall = (1.0 - step / steps) / (1.0 - self.hold)
+        return initial * min(1.0, (step + 1) / self.warmup, fall)

@@ -8,11 +8,14 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from feynkac.errors import InputError
+from feynkac.training.gauss_newton import GaussNewton
+from feynkac.training.muon import Muon
 from feynkac.training.optimisers import SGD, AdamW, Positive
-from feynkac.training.schedules import StepDecay
+from feynkac.training.schedules import LinearDecay, StepDecay
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-ANY_OPTIMISER = Annotated[AdamW | SGD, Field(discriminator="kind")]
+AnyOptimiser = Annotated[AdamW | SGD | GaussNewton | Muon, Field(discriminator="kind")]
+AnySchedule = Annotated[StepDecay | LinearDecay, Field(discriminator="kind")]
 
 
 def seconds(value: Any) -> float:
@@ -35,9 +38,9 @@ def seconds(value: Any) -> float:
 class Training:
     """Settings of one run. Give `steps`, or a wall-clock `budget` that is turned into steps."""
 
-    optimiser: ANY_OPTIMISER = AdamW()
+    optimiser: AnyOptimiser = AdamW()
     """What updates the parameters."""
-    schedule: StepDecay = StepDecay()
+    schedule: AnySchedule = StepDecay()
     """How the learning rate falls."""
     batch_size: Annotated[int, Field(ge=2)] = 2**16
     """Fresh inputs λ per step."""

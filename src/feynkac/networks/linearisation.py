@@ -1,0 +1,120 @@
+r"""A smooth network, linearised in its parameters at a batch of inputs, without automatic
+differentiation.
+
+Each row of the batch is a value f(x) or a slope  ∂_v f(x) = ⟨∇f(x), v⟩.  With tangents ḣ = ∂_v h,
+adjoints δ_l = ∂f/∂z_l and their tangents δ̇_l = ∂_v δ_l, the derivatives in the layer W_l, b_l are
+
+    ∂f/∂W_l = δ_l ⊗ h_{l−1},     ∂(∂_v f)/∂W_l = δ̇_l ⊗ h_{l−1} + δ_l ⊗ ḣ_{l−1},
+
+a rank-one and a rank-two matrix. Products with the Jacobian J of all rows, with its transpose, and
+the Gram matrix J Jᵀ (the empirical tangent kernel) follow from these factors: J itself, rows times
+parameters, is never formed.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from feynkac.networks.smooth import SmoothNetwork, silu_jet
+
+
+class Layer(NamedTuple):
+    """Factors of one layer: h `(N, i)`, ḣ `(N, k, i)`, δ `(N, o)`, δ̇ `(N, k, o)`."""
+
+    h: Tensor
+    dh: Tensor
+    a: Tensor
+    da: Tensor
+
+
+class Linearisation(NamedTuple):
+    """Values f `(N,)`, slopes `(N, k)`, and the factors of every layer."""
+
+    value: Tensor
+    slope: Tensor
+    layers: list[Layer]
+
+
+Step = list[tuple[Tensor, Tensor]]
+"""A change of the parameters: (ΔW, Δb) for each layer."""
+
+
+@torch.no_grad()
+def linearise(network: SmoothNetwork, x: Tensor, v: Tensor) -> Linearisation:
+    """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`."""
+    h, dh = x, v
+    hidden, jets = [], []
+    *inner, (last, last_bias) = zip(network.weights, network.biases, strict=True)
+    for weight, bias in inner:
+        hidden.append((h, dh))
+        dz = dh @ weight.mT
+        h, first, second = silu_jet(torch.addmm(bias, h, weight.mT))
+        dh = first.unsqueeze(1) * dz
+        jets.append((first, second.unsqueeze(1) * dz))
+    hidden.append((h, dh))
+    value, slope = (h @ last.mT + last_bias)[:, 0], (dh @ last.mT)[..., 0]
+    a, da = torch.ones_like(value).unsqueeze(-1), torch.zeros_like(slope).unsqueeze(-1)
+    adjoints = [(a, da)]
+    for weight, (first, second) in zip(reversed(network.weights), reversed(jets), strict=False):
+        back = a @ weight
+        a, da = first * back, second * back.unsqueeze(1) + first.unsqueeze(1) * (da @ weight)
+        adjoints.append((a, da))
+    layers = [Layer(*f, *b) for f, b in zip(hidden, reversed(adjoints), strict=True)]
+    return Linearisation(value, slope, layers)
+
+
+@torch.no_grad()
+def value_and_gradient(network: SmoothNetwork, x: Tensor) -> tuple[Tensor, Tensor]:
+    """f and ∇f.  Shape: `(N, p)` → `(N,)`, `(N, p)`."""
+    h, slopes = x, []
+    *inner, (last, last_bias) = zip(network.weights, network.biases, strict=True)
+    for weight, bias in inner:
+        h, first, _ = silu_jet(torch.addmm(bias, h, weight.mT))
+        slopes.append(first)
+    value = (h @ last.mT + last_bias)[:, 0]
+    a = last.expand(len(x), -1)
+    for (weight, _), first in zip(reversed(inner), reversed(slopes), strict=True):
+        a = (first * a) @ weight
+    return value, a
+
+
+def pull_back(lin: Linearisation, value: Tensor, slope: Tensor) -> Step:
+    """Jᵀc for weights c on the values `(N,)` and slopes `(N, k)`."""
+    step = []
+    for h, dh, a, da in lin.layers:
+        weighted = a * value.unsqueeze(-1) + (da * slope.unsqueeze(-1)).sum(1)
+        tangent = (dh * slope.unsqueeze(-1)).sum(1)
+        step.append((weighted.mT @ h + a.mT @ tangent, weighted.sum(0)))
+    return step
+
+
+def push_forward(lin: Linearisation, step: Step) -> tuple[Tensor, Tensor]:
+    """J·step: the change of values `(N,)` and slopes `(N, k)` to first order."""
+    value, slope = torch.zeros_like(lin.value), torch.zeros_like(lin.slope)
+    for (h, dh, a, da), (weight, bias) in zip(lin.layers, step, strict=True):
+        change = h @ weight.mT + bias
+        value += (a * change).sum(-1)
+        slope += (da * change.unsqueeze(1)).sum(-1)
+        slope += (a.unsqueeze(1) * (dh @ weight.mT)).sum(-1)
+    return value, slope
+
+
+def gram(lin: Linearisation) -> Tensor:
+    """J Jᵀ, values first, then slopes.  Shape: `(R, R)` with R = N (1 + k)."""
+    n, k = lin.slope.shape
+    kernel = lin.value.new_zeros(n * (1 + k), n * (1 + k))
+    for h, dh, a, da in lin.layers:
+        dh, da = dh.flatten(0, 1), da.flatten(0, 1)
+        hh, aa = h @ h.mT + 1.0, a @ a.mT  # the 1 is the bias
+        h_dh, a_da = h @ dh.mT, a @ da.mT
+        wide_hh, wide_aa = (m.repeat_interleave(k, 1) for m in (hh, aa))
+        kernel[:n, :n].addcmul_(aa, hh)
+        kernel[:n, n:].addcmul_(a_da, wide_hh).addcmul_(wide_aa, h_dh)
+        both_hh, both_aa = (m.repeat_interleave(k, 0) for m in (wide_hh, wide_aa))
+        cross = a_da.repeat_interleave(k, 0).mT * h_dh.repeat_interleave(k, 0)
+        corner = kernel[n:, n:]
+        corner.addcmul_(da @ da.mT, both_hh).addcmul_(both_aa, dh @ dh.mT)
+        corner.add_(cross).add_(cross.mT)
+    kernel[n:, :n] = kernel[:n, n:].mT
+    return kernel

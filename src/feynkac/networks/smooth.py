@@ -1,0 +1,82 @@
+r"""A smooth network: SiLU layers of equal width and an affine output, written out by hand.
+
+    h₀ = x,   z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
+
+Smooth means that Γ exists; a ReLU network's second derivative is zero. The recursions for f, its
+input gradient and its Jacobian in the parameters are short enough to state, see `linearisation.py`.
+"""
+
+import itertools
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from feynkac.networks.architecture import Architecture, Drawn
+
+GAIN = 1.6  # keeps the variance of silu layers near one
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Smooth(Architecture):
+    """`depth` SiLU layers of `width` neurons.
+
+    Example:
+        >>> net = Smooth(width=32, depth=3).build(inputs=4)
+        >>> sum(p.numel() for p in net.parameters())
+        2305
+    """
+
+    width: Annotated[int, Field(ge=1)] = 32
+    """Neurons per hidden layer."""
+    depth: Annotated[int, Field(ge=1)] = 3
+    """Number of hidden layers."""
+    kind: Literal["smooth"] = "smooth"
+
+    def build(self, inputs: int) -> "SmoothNetwork":
+        """The network R^inputs → R."""
+        return SmoothNetwork(self, inputs)
+
+
+class SmoothNetwork(Drawn):
+    """Shape: `(N, inputs)` → `(N, 1)`."""
+
+    def __init__(self, settings: Smooth, inputs: int) -> None:
+        super().__init__()
+        sizes = [inputs, *[settings.width] * settings.depth, 1]
+        pairs = list(itertools.pairwise(sizes))
+        self.weights = nn.ParameterList(torch.empty(o, i) for i, o in pairs)
+        self.biases = nn.ParameterList(torch.empty(o) for _, o in pairs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Layer after layer."""
+        *hidden, last = zip(self.weights, self.biases, strict=True)
+        for weight, bias in hidden:
+            x = F.silu(F.linear(x, weight, bias))
+        return F.linear(x, *last)
+
+    @torch.no_grad()
+    def draw(self, generator: torch.Generator) -> None:
+        """Normal weights of variance GAIN²/inputs (the first layer: 1/inputs), biases of ¼."""
+        last = len(self.weights) - 1
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            gain = GAIN if layer else 1.0
+            _normal(weight, gain * weight.shape[1] ** -0.5, generator)
+            _normal(bias, 0.5 if layer < last else 0.0, generator)
+
+
+def _normal(parameter: Tensor, std: float, generator: torch.Generator) -> None:
+    draw = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    parameter.copy_(std * draw)
+
+
+def silu_jet(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """silu(z), silu′(z) and silu″(z)."""
+    s = torch.sigmoid(z)
+    value = z * s
+    first = s + value * (1.0 - s)
+    second = s * (1.0 - s) * (2.0 + z * (1.0 - 2.0 * s))
+    return value, first, second

@@ -1,0 +1,40 @@
+"""Which objective goes with a run: the optimiser decides."""
+
+from feynkac.errors import InputError
+from feynkac.families.family import Family
+from feynkac.networks.network import Network
+from feynkac.networks.smooth import Smooth
+from feynkac.sampling.noise import make_generator
+from feynkac.training.gauss_newton import GaussNewton
+from feynkac.training.objective import MeanSquare, Objective
+from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.run import Run
+from feynkac.training.sobolev import Data, SobolevGradient, SobolevProjection, measure_scales
+
+PILOT_INPUTS = 2048
+PILOT_PATHS = 64
+
+
+def make_objective(run: Run, family: Family, network: Network) -> Objective:
+    """The objective of `run`; the fast ones first set the scale of `network`'s output.
+
+    The pilot that measures the scales has its own stream of randomness, so that a resumed run
+    finds the same ones.
+    """
+    training, optimiser = run.training, run.training.optimiser
+    if isinstance(optimiser, AdamW | SGD):
+        return MeanSquare(family, run.scheme, training.batch_size, training.paths)
+    if not isinstance(run.architecture, Smooth):
+        raise InputError(
+            f"the optimiser {optimiser.kind!r} fits Smooth networks, "
+            f"not {run.architecture.kind!r}; give architecture=Smooth(…), or use AdamW."
+        )
+    pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS)
+    device = str(network.mean.device)
+    scales = measure_scales(pilot, make_generator(training.seed, "pilot", device=device))
+    network.shift.copy_(scales.shift)
+    network.scale.copy_(scales.scale)
+    data = Data(family, run.scheme, run.noise, training.batch_size, training.paths)
+    if isinstance(optimiser, GaussNewton):
+        return SobolevProjection(data, scales)
+    return SobolevGradient(data, scales)

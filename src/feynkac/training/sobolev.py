@@ -1,0 +1,169 @@
+r"""The fast method's objective: fit values and slopes, each on its own scale.
+
+    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    ω_j = 1 / RMS(∂_j Y),
+
+in normalised inputs and outputs. Labels are means over K paths from the same input, slopes their
+pathwise derivatives. The slope in time is weighed by √(t/T): its label's variance grows like 1/t.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import Family
+from feynkac.networks.linearisation import (
+    gram,
+    linearise,
+    pull_back,
+    push_forward,
+    value_and_gradient,
+)
+from feynkac.networks.network import Network
+from feynkac.networks.smooth import SmoothNetwork
+from feynkac.sampling.labels import differential_labels
+from feynkac.sampling.noise import Noise, Shape
+from feynkac.sampling.scheme import Scheme
+from feynkac.training.gauss_newton import Kaczmarz, solve_damped
+from feynkac.training.objective import Batch, Objective
+
+SMALLEST_TIME = 1e-6  # of the largest: √t has no derivative at 0
+
+
+@dataclass(frozen=True)
+class Data:
+    """Draws labelled inputs."""
+
+    family: Family
+    scheme: Scheme
+    noise: Noise
+    batch_size: int
+    paths: int
+
+    def sample(self, generator: torch.Generator) -> Batch:
+        """Uniform inputs with labels of u and ∇u."""
+        domain = self.family.domain
+        inputs = domain.sample(self.batch_size, generator)
+        time = inputs[:, domain.slices()["t"]]
+        time.clamp_min_(SMALLEST_TIME * domain.boxes["t"].high[0])
+        shape = Shape(len(inputs), self.paths, self.scheme.draws, domain.state_dim)
+        draw = self.noise.draw(shape, generator)
+        return Batch(inputs, *differential_labels(self.family, self.scheme, inputs, draw))
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Mean and standard deviation of u over the domain, and weights ω `(dim,)` of its slopes."""
+
+    shift: Tensor
+    scale: Tensor
+    slopes: Tensor
+
+
+def measure_scales(data: Data, generator: torch.Generator) -> Scales:
+    """From one batch of labels."""
+    batch = data.sample(generator)
+    assert batch.gradients is not None
+    domain = data.family.domain
+    shift, scale = batch.values.mean(), batch.values.std()
+    slopes = batch.gradients * domain.std.to(batch.gradients) / scale
+    rms = (slopes * time_weights(data.family, batch.inputs)).square().mean(0).sqrt()
+    return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max()))
+
+
+def time_weights(family: Family, inputs: Tensor) -> Tensor:
+    """√(t/T) for the slope in t, 1 for the others.  Shape: `(N, dim)`."""
+    domain = family.domain
+    where = domain.slices()["t"]
+    weights = torch.ones_like(inputs)
+    weights[:, where] = (inputs[:, where] / domain.boxes["t"].high[0]).sqrt()
+    return weights
+
+
+@dataclass(frozen=True)
+class Sobolev(Objective):
+    """What both ways to fit share."""
+
+    data: Data
+    scales: Scales
+    slope_weight: float = 1.0
+
+    def sample(self, generator: torch.Generator) -> Batch:
+        """Uniform inputs with labels of u and ∇u."""
+        return self.data.sample(generator)
+
+    @abstractmethod
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """The loss, and what the optimiser shall follow."""
+
+    def targets(self, network: Network, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Normalised inputs, values, slopes, and the weights of the slopes."""
+        assert batch.gradients is not None
+        x = network.normalise(batch.inputs)
+        values = ((batch.values - network.shift) / network.scale).squeeze(-1)
+        slopes = batch.gradients * network.std / network.scale
+        weights = self.scales.slopes * time_weights(self.data.family, batch.inputs)
+        return x, values, slopes, weights * (self.slope_weight / x.shape[-1]) ** 0.5
+
+
+@dataclass(frozen=True)
+class SobolevGradient(Sobolev):
+    """The gradient of L, for first-order optimisers."""
+
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """L and ∇L: the gradient of a slope misfit e is the derivative of the slope along e."""
+        core = smooth_core(network)
+        x, values, slopes, weights = self.targets(network, batch)
+        f, gradient = value_and_gradient(core, x)
+        misfit, slope_misfit = (f - values) / len(x), weights * (gradient - slopes)
+        along = (weights * slope_misfit / len(x)).unsqueeze(1)
+        lin = linearise(core, x, along)
+        set_gradients(core, pull_back(lin, misfit, torch.ones_like(lin.slope)))
+        return len(x) * misfit.square().sum() + slope_misfit.square().sum() / len(x)
+
+
+@dataclass(frozen=True)
+class SobolevProjection(Sobolev):
+    """The Gauss–Newton direction, for `GaussNewton`."""
+
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
+        assert isinstance(optimiser, Kaczmarz)
+        core, settings = smooth_core(network), optimiser.settings
+        x, values, slopes, weights = self.targets(network, batch)
+        lin = linearise(core, x, torch.diag_embed(weights))
+        r_value, r_slope = lin.value - values, lin.slope - weights * slopes
+        previous = [
+            (optimiser.direction(w), optimiser.direction(b))
+            for w, b in zip(core.weights, core.biases, strict=True)
+        ]
+        j_value, j_slope = push_forward(lin, previous)
+        rows = torch.cat(
+            [
+                r_value - settings.momentum * j_value,
+                (r_slope - settings.momentum * j_slope).flatten(),
+            ]
+        )
+        c = solve_damped(gram(lin), rows, settings.damping)
+        n = len(x)
+        set_gradients(core, pull_back(lin, c[:n], c[n:].view_as(lin.slope)))
+        return r_value.square().mean() + r_slope.square().sum(-1).mean()
+
+
+def smooth_core(network: Network) -> SmoothNetwork:
+    """The network behind the normalisation, which must be a `Smooth` one."""
+    assert isinstance(network.core, SmoothNetwork)
+    return network.core
+
+
+def set_gradients(core: SmoothNetwork, step: list[tuple[Tensor, Tensor]]) -> None:
+    """Hand `step` to the optimiser."""
+    for weight, bias, (d_weight, d_bias) in zip(core.weights, core.biases, step, strict=True):
+        weight.grad, bias.grad = d_weight, d_bias
