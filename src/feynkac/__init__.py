@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdamW": "training.optimisers",
     "AffineLinear": "families",
+    "Antithetic": "sampling.noise",
     "ArtifactError": "errors",
     "BasketPut": "families",
     "BlackScholes": "families",
@@ -27,18 +28,25 @@ _HOMES = {
     "Family": "families",
     "FeedForward": "networks.feed_forward",
     "FeynkacError": "errors",
+    "GaussNewton": "training.gauss_newton",
     "Greek": "families",
     "HeatGaussian": "families",
     "HeatParaboloid": "families",
+    "Independent": "sampling.noise",
     "InputError": "errors",
     "Interrupted": "errors",
+    "LinearDecay": "training.schedules",
     "Multilevel": "networks.multilevel",
+    "Muon": "training.muon",
     "NamedGreeks": "families",
     "NonFiniteError": "errors",
     "Params": "families",
     "Progress": "training.loop",
     "SGD": "training.optimisers",
+    "Smooth": "networks.smooth",
+    "Sobol": "sampling.sobol",
     "Solution": "solution",
+    "SphericalRadial": "sampling.spherical",
     "StepDecay": "training.schedules",
     "Training": "training.settings",
     "monte_carlo": "sampling.reference",
@@ -49,6 +57,7 @@ __all__ = [
     "SGD",
     "AdamW",
     "AffineLinear",
+    "Antithetic",
     "ArtifactError",
     "BasketPut",
     "BlackScholes",
@@ -64,17 +73,24 @@ __all__ = [
     "Family",
     "FeedForward",
     "FeynkacError",
+    "GaussNewton",
     "Greek",
     "HeatGaussian",
     "HeatParaboloid",
+    "Independent",
     "InputError",
     "Interrupted",
+    "LinearDecay",
     "Multilevel",
+    "Muon",
     "NamedGreeks",
     "NonFiniteError",
     "Params",
     "Progress",
+    "Smooth",
+    "Sobol",
     "Solution",
+    "SphericalRadial",
     "StepDecay",
     "Training",
     "load",
@@ -122,14 +138,20 @@ if TYPE_CHECKING:
     )
     from feynkac.networks.feed_forward import FeedForward
     from feynkac.networks.multilevel import Multilevel
+    from feynkac.networks.smooth import Smooth
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.noise import Antithetic, Independent
     from feynkac.sampling.reference import Estimate, monte_carlo
+    from feynkac.sampling.sobol import Sobol
+    from feynkac.sampling.spherical import SphericalRadial
     from feynkac.solution import Solution
     from feynkac.solver import solve
+    from feynkac.training.gauss_newton import GaussNewton
     from feynkac.training.loop import Progress
+    from feynkac.training.muon import Muon
     from feynkac.training.optimisers import SGD, AdamW
-    from feynkac.training.schedules import StepDecay
+    from feynkac.training.schedules import LinearDecay, StepDecay
     from feynkac.training.settings import Training
 
     load = Solution.load

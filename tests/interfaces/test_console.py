@@ -32,7 +32,7 @@ def test_in_a_pipe_each_evaluation_is_a_plain_line(capsys):
         report(progress(51))
     assert capsys.readouterr() == (
         "",
-        "step 50/100  loss 0.25  L1 0.01235 ± 0.00040  50.0 steps/s  1 s left\n",
+        "step 50/100  loss 0.25  L1 0.012345 ± 0.000400  50.0 steps/s  1 s left\n",
     )
 
 
@@ -51,7 +51,7 @@ def test_on_a_terminal_the_line_shows_step_loss_error_and_speed(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "75/100" in err
-    for part in ("loss 0.25", "L1 0.01235 ± 0.00040", "50.0 steps/s"):
+    for part in ("loss 0.25", "L1 0.012345 ± 0.000400", "50.0 steps/s"):
         assert part in err
 
 
@@ -81,6 +81,6 @@ def test_a_table_goes_to_standard_output(capsys):
         assert text in out
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.123456, "0.12346"), (0, "0.00000"), (None, "–")])
+@pytest.mark.parametrize(("value", "text"), [(0.1234567, "0.123457"), (0, "0.000000"), (None, "–")])
 def test_decimals(value, text):
     assert decimals(value) == text

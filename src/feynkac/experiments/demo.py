@@ -38,12 +38,12 @@ def run_demo(
     rows = [
         (
             "feynkac, this machine",
-            f"{errors.l1:.5f} ± {errors.l1_se:.5f}",
+            f"{errors.l1:.6f} ± {errors.l1_se:.6f}",
             f"{manifest.seconds:.0f} s",
         ),
         ("the paper, full scale", PAPER_L1, PAPER_TIME),
-        ("a linear fit", f"{errors.linear_baseline:.5f}", ""),
-        ("predicting the mean", f"{errors.mean_baseline:.5f}", ""),
+        ("a linear fit", f"{errors.linear_baseline:.6f}", ""),
+        ("predicting the mean", f"{errors.mean_baseline:.6f}", ""),
     ]
     figures = [
         draw_price_and_greeks(solution, folder / "price-and-greeks.png"),

@@ -76,8 +76,8 @@ def _error_text(record: Mapping[str, float | int | None]) -> str:
 
 
 def decimals(value: float | None) -> str:
-    """Five decimals, or a dash for what could not be measured."""
-    return "–" if value is None else f"{value:.5f}"
+    """Six decimals, or a dash for what could not be measured."""
+    return "–" if value is None else f"{value:.6f}"
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -5,8 +5,8 @@ r"""Stochastic Gauss–Newton with momentum, solved in the space of the samples:
 
 with residuals r and Jacobian J of one fresh batch (Kaczmarz' projection, block by block; called
 SPRING by Goldshlager et al., 2024). The system has as many unknowns as the batch has rows, not
-parameters. For a handful of inputs this reaches in a few hundred steps what first-order methods never do; with
-many inputs a batch cannot hold all the slopes that a step would need, see `muon.py`.
+parameters. With a handful of inputs, a few hundred steps reach what first-order methods do not in
+thousands; with many inputs a batch cannot hold all the slopes that a step needs, see `muon.py`.
 """
 
 from collections.abc import Iterable
