@@ -39,6 +39,7 @@ _HOMES = {
     "Multilevel": "networks.multilevel",
     "Muon": "training.muon",
     "NamedGreeks": "families",
+    "NinomiyaVictoir": "sampling.ninomiya_victoir",
     "NonFiniteError": "errors",
     "Params": "families",
     "Progress": "training.loop",
@@ -84,6 +85,7 @@ __all__ = [
     "Multilevel",
     "Muon",
     "NamedGreeks",
+    "NinomiyaVictoir",
     "NonFiniteError",
     "Params",
     "Progress",
@@ -141,6 +143,7 @@ if TYPE_CHECKING:
     from feynkac.networks.smooth import Smooth
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
     from feynkac.sampling.noise import Antithetic, Independent
     from feynkac.sampling.reference import Estimate, monte_carlo
     from feynkac.sampling.sobol import Sobol

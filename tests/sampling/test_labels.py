@@ -1,4 +1,4 @@
-"""Labels are unbiased; batches are endless, fresh, uniform and reproducible."""
+"""Labels and their slopes are unbiased; batches are endless, fresh, uniform and reproducible."""
 
 from itertools import islice
 
@@ -9,8 +9,9 @@ from scipy import stats
 from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
-from feynkac.sampling.labels import batches, labels, payoffs
-from feynkac.sampling.noise import normals
+from feynkac.sampling.labels import batches, differential_labels, labels, payoffs
+from feynkac.sampling.noise import Antithetic, Independent, Shape, normals
+from feynkac.sampling.spherical import SphericalRadial
 
 EXACT = [BlackScholes(), BlackScholes(2), HeatParaboloid(3), HeatGaussian(5)]
 
@@ -55,6 +56,67 @@ def test_payoffs_keep_every_path_and_the_dtype(dtype, generator):
     inputs = family.domain.sample(4, generator, dtype)
     values = payoffs(family, scheme, inputs, normals(3, (4, 5), 3, generator, dtype))
     assert (values.shape, values.dtype) == ((4, 5, 1), dtype)
+
+
+SIMULATED = [(f, Exact()) for f in EXACT] + [(BasketPut(), EulerMaruyama(5))]
+each_simulated = pytest.mark.parametrize(("family", "scheme"), SIMULATED)
+
+
+def draw_for(family, scheme, inputs, noise, generator, paths=6):
+    shape = Shape(len(inputs), paths, scheme.draws, family.domain.state_dim)
+    return noise.draw(shape, generator, inputs.dtype)
+
+
+@each_simulated
+def test_differential_labels_are_the_labels_of_the_same_paths(family, scheme, generator):
+    inputs = family.domain.sample(7, generator, torch.float64)
+    state = generator.get_state()
+    expected = labels(family, scheme, inputs, generator, paths=6)
+    draw = draw_for(family, scheme, inputs, Independent(), generator.set_state(state))
+    values, slopes = differential_labels(family, scheme, inputs, draw)
+    torch.testing.assert_close(values, expected, rtol=1e-13, atol=1e-15)
+    assert slopes.shape == inputs.shape
+    assert not values.requires_grad
+    assert not slopes.requires_grad
+
+
+@each_simulated
+@pytest.mark.parametrize("noise", [Antithetic(), SphericalRadial()], ids=lambda n: n.kind)
+def test_slopes_equal_finite_differences_with_common_paths(family, scheme, noise, generator):
+    inputs = family.domain.sample(7, generator, torch.float64)
+    draw = draw_for(family, scheme, inputs, noise, generator)
+    _, slopes = differential_labels(family, scheme, inputs, draw)
+    for column in range(family.domain.dim):
+        h = torch.zeros_like(inputs)
+        h[:, column] = 1e-6
+        up, down = (
+            (payoffs(family, scheme, at, draw.z) * draw.weights).sum((1, 2))
+            for at in (inputs + h, inputs - h)
+        )
+        expected = (up - down) / 2e-6
+        torch.testing.assert_close(slopes[:, column], expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("family", EXACT)
+def test_slopes_are_unbiased(family, generator):
+    count, domain = 40_000, family.domain
+    at = domain.sample(1, generator, torch.float64)
+    inputs = at.expand(count, -1)
+    draw = draw_for(family, Exact(), inputs, Independent(), generator, paths=2)
+    _, slopes = differential_labels(family, Exact(), inputs, draw)
+    partials = family.closed_partials(*domain.split(at))
+    expected = torch.cat([partials[name].flatten(1) for name in domain.boxes], 1)[0]
+    assert ((slopes.mean(0) - expected).abs() < 4.5 * slopes.std(0) / count**0.5).all()
+
+
+def test_differential_labels_leave_the_inputs_alone(generator):
+    inputs = BlackScholes().domain.sample(4, generator)
+    before = inputs.clone()
+    draw = draw_for(BlackScholes(), Exact(), inputs, Independent(), generator)
+    with torch.no_grad():
+        differential_labels(BlackScholes(), Exact(), inputs, draw)
+    assert torch.equal(inputs, before)
+    assert not inputs.requires_grad
 
 
 def stream(seed=0, count=50, **options):

@@ -1,9 +1,9 @@
-"""StepDecay is the paper's rule: decay each `patience` steps while above the minimal rate."""
+"""StepDecay is the paper's rule, step by step; LinearDecay rises, holds, and falls to zero."""
 
 import pytest
 from pydantic import ValidationError
 
-from feynkac.training.schedules import StepDecay
+from feynkac.training.schedules import LinearDecay, StepDecay
 
 
 def literal_rates(initial, decay, patience, minimal, steps):
@@ -55,3 +55,41 @@ def test_meaningless_settings_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValidationError, match=name):
         StepDecay(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "hold", "step", "expected"),
+    [
+        (10, 0.5, 0, 0.1),
+        (10, 0.5, 4, 0.5),
+        (10, 0.5, 9, 1.0),
+        (10, 0.5, 500, 1.0),
+        (10, 0.5, 750, 0.5),
+        (10, 0.5, 999, 0.002),
+        (1, 0.0, 0, 1.0),
+        (1, 0.0, 250, 0.75),
+        (30, 0.0, 999, 0.001),
+    ],
+)
+def test_linear_decay_at_known_steps(warmup, hold, step, expected):
+    rate = LinearDecay(warmup=warmup, hold=hold).rate(0.3, step, 1000)
+    assert rate == pytest.approx(0.3 * expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 300])
+@pytest.mark.parametrize("warmup", [1, 5, 1000])
+@pytest.mark.parametrize("hold", [0.0, 0.5, 0.99])
+def test_linear_decay_rises_then_falls_and_stays_positive(steps, warmup, hold):
+    schedule = LinearDecay(warmup=warmup, hold=hold)
+    rates = [schedule.rate(0.3, step, steps) for step in range(steps)]
+    top = rates.index(max(rates))
+    assert rates == sorted(rates[:top]) + sorted(rates[top:], reverse=True)
+    assert all(0.0 < rate <= 0.3 for rate in rates)
+    assert schedule.rate(0.3, steps, steps) == 0.0
+
+
+@pytest.mark.parametrize("wrong", [{"warmup": 0}, {"hold": 1.0}, {"hold": -0.1}, {"cooldown": 5}])
+def test_meaningless_settings_of_linear_decay_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ValidationError, match=name):
+        LinearDecay(**wrong)

@@ -36,17 +36,19 @@ def parse_point(text: str) -> dict[str, Any]:
 
 
 def parse_scheme(text: str) -> "Scheme | None":
-    """A scheme from `auto`, `exact` or `euler:25`; None leaves the choice to the method."""
+    """A scheme from `auto`, `exact`, `euler:25` or `nv:4`; None leaves the choice to the method."""
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 
     if text == "auto":
         return None
     if text == "exact":
         return Exact()
-    if match := re.fullmatch(r"euler:([1-9][0-9]{0,5})", text):
-        return EulerMaruyama(steps=int(match[1]))
-    raise InputError(f"unknown scheme {text!r}; expected auto, exact or euler:STEPS.")
+    if match := re.fullmatch(r"(euler|nv):([1-9][0-9]{0,5})", text):
+        stepping = EulerMaruyama if match[1] == "euler" else NinomiyaVictoir
+        return stepping(steps=int(match[2]))
+    raise InputError(f"unknown scheme {text!r}; expected auto, exact, euler:STEPS or nv:STEPS.")
 
 
 def family_settings(dim: int | None) -> dict[str, Any]:

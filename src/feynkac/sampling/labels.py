@@ -40,6 +40,8 @@ def differential_labels(
     with torch.enable_grad():
         leaf = inputs.detach().requires_grad_()
         values = (payoffs(family, scheme, leaf, draw.z) * draw.weights).sum(-2)
+        if not values.requires_grad:  # a payoff that depends on nothing
+            return values, torch.zeros_like(leaf)
         (gradients,) = torch.autograd.grad(values.sum(), leaf)
     return values.detach(), gradients
 

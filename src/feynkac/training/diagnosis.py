@@ -12,7 +12,7 @@ from feynkac.training.objective import Batch
 def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFiniteError:
     """The error that says what was not finite at `step`, in the order in which it is computed."""
     where = (
-        _bad_label(batch, domain)
+        bad_label(batch, domain)
         or _bad_parameter(network)
         or _bad_layer(network, batch.inputs)
         or _bad_gradient(network)
@@ -24,8 +24,11 @@ def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFin
     )
 
 
-def _bad_label(batch: Batch, domain: Domain) -> str | None:
+def bad_label(batch: Batch, domain: Domain) -> str | None:
+    """Where a label, or its slope, is not finite; None if all are."""
     bad = ~batch.values.isfinite().all(-1)
+    if batch.gradients is not None:
+        bad |= ~batch.gradients.isfinite().all(-1)
     if not bad.any():
         return None
     x, t, p = domain.split(batch.inputs[bad][0])

@@ -8,9 +8,9 @@ import torch
 
 from feynkac.families.family import ExactSampler, Family
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import differential_labels
+from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Noise, Shape, make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
@@ -55,14 +55,14 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
         batch_size=512,
-        paths=64,
+        paths=16,
         steps=3000,
     )
 
 
-def default_scheme(family: Family) -> Exact | EulerMaruyama:
-    """Exact sampling where the family has it, else 25 Euler–Maruyama steps."""
-    return Exact() if isinstance(family, ExactSampler) else EulerMaruyama(steps=25)
+def default_scheme(family: Family) -> Exact | NinomiyaVictoir:
+    """Exact sampling where the family has it, else four steps of weak order 2."""
+    return Exact() if isinstance(family, ExactSampler) else NinomiyaVictoir(steps=4)
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:

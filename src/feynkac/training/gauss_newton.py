@@ -62,7 +62,7 @@ class Kaczmarz(torch.optim.Optimizer):
 
 def solve_damped(kernel: Tensor, residual: Tensor, damping: float) -> Tensor:
     """(K + λ mean(diag K) I)⁻¹ r in float64.  Shape: `(R, R)`, `(R,)` → `(R,)`."""
-    system = kernel.double()
+    system = kernel.to(torch.float64, copy=True)
     system.diagonal().add_(damping * system.diagonal().mean())
     factor = torch.linalg.cholesky(system)
     return torch.cholesky_solve(residual.double().unsqueeze(-1), factor).squeeze(-1).to(kernel)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.errors import NonFiniteError
 from feynkac.families.family import Family
 from feynkac.networks.linearisation import (
     gram,
@@ -25,6 +26,7 @@ from feynkac.networks.smooth import SmoothNetwork
 from feynkac.sampling.labels import differential_labels
 from feynkac.sampling.noise import Noise, Shape
 from feynkac.sampling.scheme import Scheme
+from feynkac.training.diagnosis import bad_label
 from feynkac.training.gauss_newton import Kaczmarz, solve_damped
 from feynkac.training.objective import Batch, Objective
 
@@ -66,10 +68,12 @@ def measure_scales(data: Data, generator: torch.Generator) -> Scales:
     batch = data.sample(generator)
     assert batch.gradients is not None
     domain = data.family.domain
-    shift, scale = batch.values.mean(), batch.values.std()
+    if problem := bad_label(batch, domain):
+        raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
+    shift, scale = batch.values.mean(), batch.values.std().clamp_min(1e-12)
     slopes = batch.gradients * domain.std.to(batch.gradients) / scale
     rms = (slopes * time_weights(data.family, batch.inputs)).square().mean(0).sqrt()
-    return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max()))
+    return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max() + 1e-12))
 
 
 def time_weights(family: Family, inputs: Tensor) -> Tensor:
@@ -121,9 +125,9 @@ class SobolevGradient(Sobolev):
         x, values, slopes, weights = self.targets(network, batch)
         f, gradient = value_and_gradient(core, x)
         misfit, slope_misfit = (f - values) / len(x), weights * (gradient - slopes)
-        along = (weights * slope_misfit / len(x)).unsqueeze(1)
+        along = (2.0 * weights * slope_misfit / len(x)).unsqueeze(1)
         lin = linearise(core, x, along)
-        set_gradients(core, pull_back(lin, misfit, torch.ones_like(lin.slope)))
+        set_gradients(core, pull_back(lin, 2.0 * misfit, torch.ones_like(lin.slope)))
         return len(x) * misfit.square().sum() + slope_misfit.square().sum() / len(x)
 
 

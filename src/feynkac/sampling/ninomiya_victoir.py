@@ -1,0 +1,139 @@
+r"""Ninomiya–Victoir splitting, weak order 2.  With V_j the columns of σ, V_0 the Stratonovich drift
+
+    V_0 = μ − ½ Σ_j (DV_j) V_j,
+
+and e^{sV} the flow of V for time s, a step of length h is, with a fair coin,
+
+    e^{h/2 V_0} e^{√h z_1 V_1} … e^{√h z_d V_d} e^{h/2 V_0},   or the z-flows in reverse order.
+
+Flows of affine fields are Taylor series of the matrix exponential; others are integrated by
+Runge–Kutta steps of order 4. On strongly multiplicative noise this is far better than Euler: on the
+paper's basket 4 steps are off by less than 0.0004, 25 Euler steps by 0.04.
+"""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.family import Family
+from feynkac.families.point import Params
+from feynkac.sampling.scheme import Scheme
+
+TERMS = 8  # of the exponential series
+SUBSTEPS = 2  # of Runge–Kutta in one flow
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class NinomiyaVictoir(Scheme):
+    """Ninomiya–Victoir with `steps` equal steps.
+
+    Example:
+        >>> NinomiyaVictoir(steps=4).draws
+        8
+    """
+
+    steps: Annotated[int, Field(ge=1)] = 4
+    kind: Literal["ninomiya-victoir"] = "ninomiya-victoir"
+
+    @property
+    def draws(self) -> int:
+        """A vector a step, and one more a step whose first sign is the coin."""
+        return 2 * self.steps
+
+    def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(2 steps, …, d)` → `(…, d)`."""
+        h = t / self.steps
+        fields = AffineFields(p) if isinstance(family, AffineLinear) else SmoothFields(family, p)
+        x = x.expand(z.shape[1:]).clone()  # forward mode takes no broadcast views
+        for normal, coin in zip(z[: self.steps], z[self.steps :], strict=True):
+            x = fields.step(x, h, h.sqrt() * normal, coin[..., :1] > 0)
+        return x
+
+    def check(self, family: Family) -> None:
+        """Any family will do."""
+
+
+class Fields(ABC):
+    """The vector fields of a family at given parameters."""
+
+    @abstractmethod
+    def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
+        """One step.  Shape: x, dw `(…, d)`, h, forward `(…, 1)` → `(…, d)`."""
+
+
+class AffineFields(Fields):
+    """V_j(x) = A_j x + a_j, stored as `(…, d, d+1)` each."""
+
+    def __init__(self, p: Params) -> None:
+        linear, constant = p.sigma[..., :-1], p.sigma[..., -1].unsqueeze(-2)
+        self.columns = torch.cat([linear, constant], dim=-2)
+        correction = torch.einsum("...imj,...mkj->...ik", linear, self.columns)
+        self.drift = p.mu - 0.5 * correction
+
+    def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
+        """One step; the coin picks field and increment path by path."""
+        dim = x.shape[-1]
+        x = _exponential(self.drift, x, 0.5 * h)
+        for j in range(dim):
+            k = dim - 1 - j
+            first, last = self.columns[..., j], self.columns[..., k]
+            column = torch.where(forward.unsqueeze(-1), first, last)
+            x = _exponential(column, x, torch.where(forward, dw[..., j, None], dw[..., k, None]))
+        return _exponential(self.drift, x, 0.5 * h)
+
+
+def _exponential(field: Tensor, x: Tensor, s: Tensor) -> Tensor:
+    """e^{sV} x by its Taylor series.  Shape: field `(…, d, d+1)`, x `(…, d)`, s `(…, 1)`."""
+    linear = field[..., :-1]
+    term = s * ((linear * x.unsqueeze(-2)).sum(-1) + field[..., -1])
+    total = x + term
+    for k in range(2, TERMS + 1):
+        term = (s / k) * (linear * term.unsqueeze(-2)).sum(-1)
+        total = total + term
+    return total
+
+
+class SmoothFields(Fields):
+    """Any coefficients; the Stratonovich correction by forward-mode differentiation."""
+
+    def __init__(self, family: Family, p: Params) -> None:
+        self.family, self.p = family, p
+
+    def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
+        """One step; both orders are taken where a batch needs both."""
+        dim = x.shape[-1]
+        x = _flow(self._drift, x, 0.5 * h)
+        for j in range(dim):
+            unit = torch.zeros_like(dw)
+            unit[..., j] = torch.where(forward[..., 0], dw[..., j], 0.0)
+            unit[..., dim - 1 - j] += torch.where(forward[..., 0], 0.0, dw[..., dim - 1 - j])
+            x = _flow(functools.partial(self._along, unit), x, 1.0)
+        return _flow(self._drift, x, 0.5 * h)
+
+    def _along(self, dw: Tensor, x: Tensor) -> Tensor:
+        return self.family.diffusion(x, dw, self.p)
+
+    def _drift(self, x: Tensor) -> Tensor:
+        drift = self.family.drift(x, self.p)
+        for unit in torch.eye(x.shape[-1], dtype=x.dtype, device=x.device):
+            column = functools.partial(self._along, unit.expand_as(x))
+            drift = drift - 0.5 * torch.func.jvp(column, (x,), (column(x),))[1]
+        return drift
+
+
+def _flow(field: Callable[[Tensor], Tensor], x: Tensor, s: Tensor | float) -> Tensor:
+    """e^{sV} x by Runge–Kutta steps of order 4."""
+    h = s / SUBSTEPS
+    for _ in range(SUBSTEPS):
+        a = h * field(x)
+        b = h * field(x + 0.5 * a)
+        c = h * field(x + 0.5 * b)
+        x = x + (a + 2.0 * b + 2.0 * c + h * field(x + c)) / 6.0
+    return x

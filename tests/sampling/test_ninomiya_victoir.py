@@ -1,0 +1,83 @@
+"""Ninomiya–Victoir: weak order 2, and one result from affine and from general fields."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.linalg import expm
+
+from feynkac.families.basket_put import BasketPut
+from feynkac.families.black_scholes import BlackScholes
+from feynkac.sampling.ninomiya_victoir import AffineFields, NinomiyaVictoir, SmoothFields
+
+FAMILY = BasketPut(dim=2)
+
+
+def point(generator, scale=1.0):
+    inputs = FAMILY.domain.sample(1, generator, torch.float64)
+    inputs[:, FAMILY.domain.slices()["t"]] = 1.0
+    inputs[:, FAMILY.domain.slices()["sigma"]] *= scale
+    return FAMILY.domain.split(inputs.unsqueeze(-2))
+
+
+def exact_mean(x, t, p):
+    """E S_t = e^{t(M x + m)}, whatever σ is."""
+    mu = p.mu[0, 0].numpy()
+    matrix = [[*mu[0]], [*mu[1]], [0.0, 0.0, 0.0]]
+    return expm(float(t) * torch.tensor(matrix).numpy()) @ [*x[0, 0].tolist(), 1.0]
+
+
+def quadrature(steps, nodes=16):
+    """All Gauss–Hermite nodes and coins of a path with their weights: no noise at all."""
+    z, w = (torch.from_numpy(v) for v in np.polynomial.hermite_e.hermegauss(nodes))
+    grid = torch.cartesian_prod(*[z] * (2 * steps), *[torch.tensor([-1.0, 1.0]).double()] * steps)
+    weights = torch.cartesian_prod(*[w / w.sum()] * (2 * steps)).prod(-1)
+    weights = weights.repeat_interleave(2**steps) / 2**steps
+    normals, coins = grid[:, : 2 * steps], grid[:, 2 * steps :]
+    draws = [normals.unflatten(-1, (steps, 2)), coins.unsqueeze(-1).expand(-1, -1, 2)]
+    return torch.cat(draws, dim=1).movedim(1, 0).unsqueeze(1), weights
+
+
+def test_the_weak_error_of_the_mean_falls_with_the_square_of_the_step(generator):
+    x, t, p = point(generator)
+    t = 0.5 * t
+    truth = torch.tensor(exact_mean(x, t, p)[:2])
+    errors = []
+    for steps in (1, 2):
+        z, weights = quadrature(steps)
+        states = NinomiyaVictoir(steps=steps).terminal(FAMILY, x, t, p, z)[0]
+        errors.append((weights @ states - truth).norm().item())
+    order = math.log2(errors[0] / errors[1])
+    assert abs(order - 2.0) < 0.3, f"order {order:.2f} from errors {errors}"
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_affine_and_general_fields_take_the_same_step(forward, generator):
+    x, t, p = point(generator, scale=0.3)
+    x = x.expand(1, 64, 2).clone()
+    dw = 0.3 * torch.randn(1, 64, 2, generator=generator, dtype=torch.float64)
+    coin = torch.full((1, 64, 1), forward)
+    one, other = (f.step(x, t / 4, dw, coin) for f in (AffineFields(p), SmoothFields(FAMILY, p)))
+    torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_in_one_dimension_geometric_brownian_motion_is_exact(generator):
+    """Its fields commute, so that splitting has no error but Runge–Kutta's."""
+    family, scheme = BlackScholes(), NinomiyaVictoir(steps=6)
+    inputs = family.domain.sample(16, generator, torch.float64).unsqueeze(-2)
+    x, t, p = family.domain.split(inputs)
+    z = torch.randn(scheme.draws, 16, 8, 1, generator=generator, dtype=torch.float64)
+    summed = z[:6].sum(0) / math.sqrt(6)
+    expected = family.exact(x, t, p, summed)
+    torch.testing.assert_close(scheme.terminal(family, x, t, p, z), expected, rtol=1e-4, atol=0)
+
+
+def test_the_coin_matters_and_time_zero_does_not_move(generator):
+    x, t, p = point(generator)
+    z = torch.randn(2, 1, 5, 2, generator=generator, dtype=torch.float64)
+    scheme = NinomiyaVictoir(steps=1)
+    heads, tails = (torch.stack([z[0], torch.full_like(z[1], s)]) for s in (1.0, -1.0))
+    a, b = (scheme.terminal(FAMILY, x, t, p, draw) for draw in (heads, tails))
+    assert (a - b).abs().max() > 1e-3
+    torch.testing.assert_close(scheme.terminal(FAMILY, x, 0 * t, p, z), x.expand(1, 5, 2))
