@@ -6,8 +6,10 @@ where all slopes of a batch of useful size no longer fit into one linear system.
 
 import torch
 
+from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family
 from feynkac.networks.smooth import Smooth
+from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import differential_labels
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
@@ -60,9 +62,12 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
     )
 
 
-def default_scheme(family: Family) -> Exact | NinomiyaVictoir:
-    """Exact sampling where the family has it, else four steps of weak order 2."""
-    return Exact() if isinstance(family, ExactSampler) else NinomiyaVictoir(steps=4)
+def default_scheme(family: Family) -> Exact | NinomiyaVictoir | EulerMaruyama:
+    """Exact sampling, or weak order 2 where its flows are cheap, or 25 Euler–Maruyama steps."""
+    if isinstance(family, ExactSampler):
+        return Exact()
+    cheap_flows = isinstance(family, AffineLinear)
+    return NinomiyaVictoir(steps=4) if cheap_flows else EulerMaruyama(steps=25)
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
