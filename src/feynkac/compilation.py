@@ -5,14 +5,9 @@ line, so that a machine without a compiler runs the same program more slowly ins
 """
 
 import functools
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
 
 import torch
 from torch import nn
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 @functools.cache
@@ -27,11 +22,6 @@ def can_compile(device: str = "cpu") -> bool:
 
 def _probe(x: torch.Tensor) -> torch.Tensor:
     return x.sin() + 1.0
-
-
-def compiled(function: Callable[P, R], device: str = "cpu") -> Callable[P, R]:
-    """`function` compiled for fixed shapes if that works here, else `function` itself."""
-    return torch.compile(function, dynamic=False) if can_compile(device) else function
 
 
 def compile_module(module: nn.Module, device: str = "cpu") -> None:
