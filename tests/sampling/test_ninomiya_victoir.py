@@ -57,7 +57,7 @@ def test_affine_and_general_fields_take_the_same_step(forward, generator):
     x, t, p = point(generator, scale=0.3)
     x = x.expand(1, 64, 2).clone()
     dw = 0.3 * torch.randn(1, 64, 2, generator=generator, dtype=torch.float64)
-    coin = torch.full((1, 64, 1), forward)
+    coin = torch.full((64,), forward)
     one, other = (f.step(x, t / 4, dw, coin) for f in (AffineFields(p), SmoothFields(FAMILY, p)))
     torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
 

@@ -106,36 +106,31 @@ def families(as_json: Json = False) -> None:
     from feynkac.families.family import ClosedForm, ExactSampler
     from feynkac.interfaces.console import print_table
 
-    rows: list[dict[str, Any]] = []
-    for name, cls in BUILT_IN.items():
-        family = cls()
-        rows.append(
+    found = {name: cls() for name, cls in BUILT_IN.items()}
+    if as_json:
+        described = [
             {
                 "name": name,
                 "inputs": family.domain.dim,
                 "domain": {n: asdict(box) for n, box in family.domain.boxes.items()},
-                "shown": "\n".join(f"{n} in {box}" for n, box in family.domain.boxes.items()),
                 "exact_sampler": isinstance(family, ExactSampler),
                 "closed_form": isinstance(family, ClosedForm),
             }
-        )
-    if as_json:
-        return _print_json(
-            {"families": [{k: v for k, v in r.items() if k != "shown"} for r in rows]}
-        )
-    yes = {True: "yes", False: "no"}
-    columns = ("name", "inputs", "variables", "exact sampler", "closed form")
-    lines = [
+            for name, family in found.items()
+        ]
+        return _print_json({"families": described})
+    rows = [
         (
-            r["name"],
-            str(r["inputs"]),
-            r["shown"],
-            yes[r["exact_sampler"]],
-            yes[r["closed_form"]],
+            name,
+            str(family.domain.dim),
+            "\n".join(f"{n} in {box}" for n, box in family.domain.boxes.items()),
+            "yes" if isinstance(family, ExactSampler) else "no",
+            "yes" if isinstance(family, ClosedForm) else "no",
         )
-        for r in rows
+        for name, family in found.items()
     ]
-    return print_table("Built-in families", columns, lines)
+    columns = ("name", "inputs", "variables", "exact sampler", "closed form")
+    return print_table("Built-in families", columns, rows)
 
 
 @command

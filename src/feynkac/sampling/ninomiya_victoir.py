@@ -44,16 +44,20 @@ class NinomiyaVictoir(Scheme):
 
     @property
     def draws(self) -> int:
-        """A vector a step, and one more a step whose first sign is the coin."""
+        """A vector a step, and one more a step for the coins, which all inputs share."""
         return 2 * self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(2 steps, …, d)` → `(…, d)`."""
+        """State at time t of K paths an input.
+
+        Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
+        """
         h = t / self.steps
-        fields = AffineFields(p) if isinstance(family, AffineLinear) else SmoothFields(family, p)
+        affine = isinstance(family, AffineLinear)
+        fields: Fields = AffineFields(p) if affine else SmoothFields(family, p)
         x = x.expand(z.shape[1:]).clone()  # forward mode takes no broadcast views
         for normal, coin in zip(z[: self.steps], z[self.steps :], strict=True):
-            x = fields.step(x, h, h.sqrt() * normal, coin[..., :1] > 0)
+            x = fields.step(x, h, h.sqrt() * normal, coin.flatten(0, -3)[0, :, 0] > 0)
         return x
 
     def check(self, family: Family) -> None:
@@ -65,39 +69,59 @@ class Fields(ABC):
 
     @abstractmethod
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
-        """One step.  Shape: x, dw `(…, d)`, h, forward `(…, 1)` → `(…, d)`."""
+        """One step.  Shape: x, dw `(…, K, d)`, h `(…, 1, 1)`, forward `(K,)` → `(…, K, d)`."""
 
 
 class AffineFields(Fields):
-    """V_j(x) = A_j x + a_j, stored as `(…, d, d+1)` each."""
+    """V_j(x) = A_j x + a_j as matrices on (x, 1).
+
+    The powers of A_j are computed once an input. A path's flow is then their sum with the weights
+    s^k/k!, one matrix product for all paths of an input.
+    """
 
     def __init__(self, p: Params) -> None:
         linear, constant = p.sigma[..., :-1], p.sigma[..., -1].unsqueeze(-2)
-        self.columns = torch.cat([linear, constant], dim=-2)
-        correction = torch.einsum("...imj,...mkj->...ik", linear, self.columns)
-        self.drift = p.mu - 0.5 * correction
+        columns = torch.cat([linear, constant], dim=-2)
+        correction = torch.einsum("...imj,...mkj->...ik", linear, columns)
+        self.columns = [_powers(column) for column in columns.unbind(-1)]
+        self.drift = _powers(p.mu - 0.5 * correction)
 
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
-        """One step; the coin picks field and increment path by path."""
-        dim = x.shape[-1]
-        x = _exponential(self.drift, x, 0.5 * h)
-        for j in range(dim):
-            k = dim - 1 - j
-            first, last = self.columns[..., j], self.columns[..., k]
-            column = torch.where(forward.unsqueeze(-1), first, last)
-            x = _exponential(column, x, torch.where(forward, dw[..., j, None], dw[..., k, None]))
-        return _exponential(self.drift, x, 0.5 * h)
+        """One step: the paths of each order together, then back into their places."""
+        x = self._flow(self.drift, x, 0.5 * h)
+        ones, others = forward.nonzero().squeeze(-1), (~forward).nonzero().squeeze(-1)
+        last = x.shape[-1] - 1
+        parts = []
+        for paths, order in ((ones, range(last + 1)), (others, range(last, -1, -1))):
+            part, increments = x[..., paths, :], dw[..., paths, :]
+            for j in order:
+                part = self._flow(self.columns[j], part, increments[..., j, None])
+            parts.append(part)
+        back = torch.cat([ones, others]).argsort()
+        x = torch.cat(parts, dim=-2)[..., back, :]
+        return self._flow(self.drift, x, 0.5 * h)
+
+    @staticmethod
+    def _flow(powers: Tensor, x: Tensor, s: Tensor) -> Tensor:
+        """e^{sV} x.  Shape: powers `(…, 1, TERMS, (d+1) d)`, x `(…, K, d)`, s `(…, K or 1, 1)`."""
+        k = torch.arange(1, TERMS + 1, dtype=s.dtype, device=s.device)
+        weights = s**k / (k + 1.0).lgamma().exp()
+        *columns, constant = (weights @ powers.squeeze(-3)).split(x.shape[-1], dim=-1)  # type: ignore[no-untyped-call]
+        moved = x + constant
+        for column, entry in zip(columns, x.split(1, dim=-1), strict=True):  # type: ignore[no-untyped-call]
+            moved = torch.addcmul(moved, column, entry)
+        return moved  # type: ignore[no-any-return]
 
 
-def _exponential(field: Tensor, x: Tensor, s: Tensor) -> Tensor:
-    """e^{sV} x by its Taylor series.  Shape: field `(…, d, d+1)`, x `(…, d)`, s `(…, 1)`."""
-    linear = field[..., :-1]
-    term = s * ((linear * x.unsqueeze(-2)).sum(-1) + field[..., -1])
-    total = x + term
-    for k in range(2, TERMS + 1):
-        term = (s / k) * (linear * term.unsqueeze(-2)).sum(-1)
-        total = total + term
-    return total
+def _powers(field: Tensor) -> Tensor:
+    """Columns of A, A², … for the affine field (A | a) on (x, 1).
+
+    Shape: `(…, d, d+1)` → `(…, TERMS, (d+1) d)`.
+    """
+    linear, powers = field[..., :-1], [field]
+    for _ in range(1, TERMS):
+        powers.append(linear @ powers[-1])
+    return torch.stack(powers, dim=-3).mT.flatten(-2)
 
 
 class SmoothFields(Fields):
@@ -112,8 +136,8 @@ class SmoothFields(Fields):
         x = _flow(self._drift, x, 0.5 * h)
         for j in range(dim):
             unit = torch.zeros_like(dw)
-            unit[..., j] = torch.where(forward[..., 0], dw[..., j], 0.0)
-            unit[..., dim - 1 - j] += torch.where(forward[..., 0], 0.0, dw[..., dim - 1 - j])
+            unit[..., j] = torch.where(forward, dw[..., j], 0.0)
+            unit[..., dim - 1 - j] += torch.where(forward, 0.0, dw[..., dim - 1 - j])
             x = _flow(functools.partial(self._along, unit), x, 1.0)
         return _flow(self._drift, x, 0.5 * h)
 
