@@ -35,6 +35,7 @@ _HOMES = {
     "Independent": "sampling.noise",
     "InputError": "errors",
     "Interrupted": "errors",
+    "Jumps": "families",
     "LinearDecay": "training.schedules",
     "Multilevel": "networks.multilevel",
     "Muon": "training.muon",
@@ -81,6 +82,7 @@ __all__ = [
     "Independent",
     "InputError",
     "Interrupted",
+    "Jumps",
     "LinearDecay",
     "Multilevel",
     "Muon",
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
         Greek,
         HeatGaussian,
         HeatParaboloid,
+        Jumps,
         NamedGreeks,
         Params,
     )

@@ -11,6 +11,7 @@ from feynkac.families.family import (
     ExactSampler,
     Family,
     Greek,
+    Jumps,
     NamedGreeks,
 )
 from feynkac.families.heat_gaussian import HeatGaussian
@@ -30,6 +31,7 @@ __all__ = [
     "Greek",
     "HeatGaussian",
     "HeatParaboloid",
+    "Jumps",
     "NamedGreeks",
     "Params",
     "Point",

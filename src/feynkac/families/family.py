@@ -4,7 +4,8 @@ r"""A parametric family of Kolmogorov PDEs (paper, Eq. 1):
 
 A user writes the domain and three formulas. What more a family can do is said by further base
 classes, found with `isinstance`: `ExactSampler` (S_t can be drawn directly), `ClosedForm` (u is
-known), `ClosedPartials` (so are its derivatives), `NamedGreeks` (derivatives with names).
+known), `ClosedPartials` (so are its derivatives), `NamedGreeks` (derivatives with names), `Jumps`
+(the initial condition is not continuous).
 """
 
 import re
@@ -63,6 +64,14 @@ class ExactSampler(ABC):
     @abstractmethod
     def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """S_t for S_0 = x and z ~ N(0, I).  Shape: x, z `(…, d)`, t `(…, 1)` → `(…, d)`."""
+
+
+class Jumps:
+    """Capability: the initial condition jumps, as a digital option's does.
+
+    The derivative of a path's payoff is then not an unbiased derivative of u, so that the fast
+    method fits values only.
+    """
 
 
 class ClosedForm(ABC):

@@ -1,7 +1,7 @@
 """Which objective goes with a run: the optimiser decides."""
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family
+from feynkac.families.family import Family, Jumps
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise import make_generator
@@ -35,6 +35,7 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     network.shift.copy_(scales.shift)
     network.scale.copy_(scales.scale)
     data = Data(family, run.scheme, run.noise, training.batch_size, training.paths)
+    slope_weight = 0.0 if isinstance(family, Jumps) else 1.0
     if isinstance(optimiser, GaussNewton):
-        return SobolevProjection(data, scales)
-    return SobolevGradient(data, scales)
+        return SobolevProjection(data, scales, slope_weight)
+    return SobolevGradient(data, scales, slope_weight)
