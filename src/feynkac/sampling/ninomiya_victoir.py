@@ -8,7 +8,7 @@ and e^{sV} the flow of V for time s, a step of length h is, with a fair coin,
 
 Flows of affine fields are Taylor series of the matrix exponential; others are integrated by
 Runge–Kutta steps of order 4. On strongly multiplicative noise this is far better than Euler: on the
-paper's basket 4 steps are off by less than 0.0004, 25 Euler steps by 0.04.
+paper's basket 4 steps agree with 8 to within the noise of 0.0005; 25 Euler steps are 0.04 off.
 """
 
 import functools

@@ -73,7 +73,8 @@ def train(
                 record = _measure(state, loss, hooks)
             hooks.report(Progress(state.step, steps, loss, state.seconds, record))
             if stop.requested and state.step < steps:
-                hooks.save(state)
+                if state.is_finite():
+                    hooks.save(state)
                 raise Interrupted(f"stopped at step {state.step} of {steps}")
             if time.monotonic() - saved > training.checkpoint_seconds and state.is_finite():
                 hooks.save(state)
