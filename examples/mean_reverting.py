@@ -56,17 +56,7 @@ class MeanReverting(fk.Family, fk.ExactSampler, fk.ClosedForm):
 
 def main():
     """Solve in a few seconds, then ask for a value, a derivative and the error."""
-    solution = fk.solve(
-        MeanReverting(dim=3),
-        steps=400,
-        batch_size=512,
-        paths=32,  # averaged into each label, since drawing them is cheap here
-        architecture=fk.Multilevel(activation="silu"),  # smooth, as derivatives are asked for
-        optimiser=fk.AdamW(learning_rate=0.01),
-        schedule=fk.StepDecay(decay=0.25, patience=100),
-        evaluations=1,
-        seed=0,
-    )
+    solution = fk.solve(MeanReverting(dim=3), steps=100, evaluations=1, seed=0)
     at = {"x": [0.5, -0.5, 0.2], "t": 0.5, "kappa": 1.0, "sigma": 0.3}
     family, inputs = solution.family, solution.family.domain.join(at)
     print(f"u          {solution(**at):.4f}")

@@ -18,7 +18,7 @@ torch.set_num_threads(1)
 
 def numbers(compile):
     settings = {"steps": 4, "batch_size": 64, "evaluations": 1, "seed": 3, "compile": compile}
-    solution = fk.solve(fk.HeatGaussian(dim=2), **settings)
+    solution = fk.solve(fk.HeatGaussian(dim=2), method="paper", **settings)
     weights = [w.double().sum().item() for w in solution.network.state_dict().values()]
     return [*weights, solution.manifest.history[-1]["l1"]]
 

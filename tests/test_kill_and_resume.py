@@ -35,6 +35,7 @@ def work(folder: Path, steps: int, interval: float, born: Connection, doomed: bo
 
     fk.solve(
         fk.BlackScholes(),
+        method="paper",
         architecture=fk.Multilevel(levels=3, factor=3),
         steps=steps,
         batch_size=64,

@@ -62,9 +62,8 @@ class MeanReverting(fk.Family):
 def quick(family: fk.Family, architecture: fk.Multilevel | fk.FeedForward) -> Solution:
     """A little trained, so that neither weights nor batch statistics are those of the start."""
     scheme = None if isinstance(family, fk.ExactSampler) else fk.EulerMaruyama(steps=1)
-    return fk.solve(
-        family, architecture=architecture, scheme=scheme, steps=2, batch_size=32, evaluations=1
-    )
+    settings = {"steps": 2, "batch_size": 32, "evaluations": 1}
+    return fk.solve(family, method="paper", architecture=architecture, scheme=scheme, **settings)
 
 
 def points(family: fk.Family, count: int = 17) -> dict[str, torch.Tensor]:

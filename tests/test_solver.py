@@ -17,7 +17,12 @@ from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteErro
 from feynkac.solution import Solution
 from feynkac.solver import plan_run
 
-SMALL = {"architecture": fk.Multilevel(levels=2, factor=2), "batch_size": 32, "evaluations": 3}
+SMALL = {
+    "method": "paper",
+    "architecture": fk.Multilevel(levels=2, factor=2),
+    "batch_size": 32,
+    "evaluations": 3,
+}
 CHECKPOINT = "checkpoint.safetensors"
 FINISHED = ["manifest.json", "metrics.jsonl", "run.json", "weights.safetensors"]
 
@@ -101,6 +106,30 @@ def test_a_budget_becomes_steps():
     assert solution.manifest.steps == solution.manifest.history[-1]["step"] >= 1
 
 
+# The default method
+
+
+TINY = {"steps": 3, "batch_size": 16, "paths": 8, "evaluations": 1}
+
+
+def test_without_a_method_the_fast_one_is_taken():
+    default, fast = (fk.solve(fk.BlackScholes(), **TINY, **m) for m in ({}, {"method": "fast"}))
+    assert default.manifest.run == fast.manifest.run
+    assert same_bits(default, fast)
+
+
+@pytest.mark.parametrize(
+    "family", [fk.BlackScholes(), fk.HeatParaboloid(dim=4)], ids=["few inputs", "many inputs"]
+)
+def test_without_a_method_a_run_goes_on_to_the_bit(tmp_path, family):
+    with pytest.raises(Interrupted, match="stopped at step 2 of 3"):
+        fk.solve(family, out=tmp_path, report=stop_at(2), **TINY)
+    resumed, straight = fk.solve(family, out=tmp_path, **TINY), fk.solve(family, **TINY)
+    assert same_bits(resumed, straight)
+    assert same_bits(fk.load(tmp_path), straight)
+    assert files(tmp_path) == FINISHED
+
+
 # Planning
 
 
@@ -108,7 +137,7 @@ def plan(family: fk.Family | None = None, method: str = "paper", **training: Any
     return plan_run(family or fk.BlackScholes(), method, None, None, training)
 
 
-def test_the_papers_settings_are_the_defaults():
+def test_the_papers_method_has_the_papers_settings():
     run = plan()
     assert (run.training.steps, run.training.batch_size) == (24_000, 2**16)
     assert (run.architecture, run.scheme) == (fk.Multilevel(levels=4, factor=5), fk.Exact())
@@ -319,7 +348,7 @@ def test_a_run_of_another_family_is_refused(tmp_path):
     [
         ("run.json", b"{", r"run\.json is damaged; choose another folder"),
         ("run.json", b"[]", r"run\.json is damaged; choose another folder"),
-        ("run.json", b'{"run": [], "steps": 9}', "holds a run with other settings"),
+        ("run.json", b'{"run": [], "steps": 9, "paths": 1}', "holds a run with other settings"),
         (CHECKPOINT, b"PK", "is not a readable checkpoint .* delete it to start anew"),
         (CHECKPOINT, b"", "is not a readable checkpoint .* delete it to start anew"),
     ],

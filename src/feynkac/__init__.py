@@ -37,6 +37,8 @@ _HOMES = {
     "Interrupted": "errors",
     "Jumps": "families",
     "LinearDecay": "training.schedules",
+    "LogOde": "sampling.log_ode",
+    "Milstein": "sampling.milstein",
     "Multilevel": "networks.multilevel",
     "Muon": "training.muon",
     "NamedGreeks": "families",
@@ -84,6 +86,8 @@ __all__ = [
     "Interrupted",
     "Jumps",
     "LinearDecay",
+    "LogOde",
+    "Milstein",
     "Multilevel",
     "Muon",
     "NamedGreeks",
@@ -146,6 +150,8 @@ if TYPE_CHECKING:
     from feynkac.networks.smooth import Smooth
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.log_ode import LogOde
+    from feynkac.sampling.milstein import Milstein
     from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
     from feynkac.sampling.noise import Antithetic, Independent
     from feynkac.sampling.reference import Estimate, monte_carlo

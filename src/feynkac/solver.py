@@ -4,29 +4,37 @@ Wires the layers: check the family, draw the network, train it on simulated path
 error, and, given a folder, keep the run there so that the same call continues it.
 """
 
+import functools
 import json
+import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from feynkac.analysis.metrics import measure_errors
+from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.conformance import check_family
-from feynkac.families.family import Family
+from feynkac.families.family import ClosedForm, Family
 from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.discretisation import estimate_bias
+from feynkac.sampling.noise import Independent, make_generator
+from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.storage import MANIFEST, PLAN, make_manifest, read_artifact
+from feynkac.storage import MANIFEST, PLAN, Discretisation, make_manifest, read_artifact
+from feynkac.training.allocation import choose_paths
 from feynkac.training.fast import fast_setup
 from feynkac.training.fitting import make_objective
 from feynkac.training.loop import Hooks, Progress, steps_within, train
+from feynkac.training.objective import Objective
 from feynkac.training.paper import complete_paper_setup
 from feynkac.training.run import Run, differences, record_family, run_to_dict
 from feynkac.training.settings import Training, one_sentence, resolve_device
@@ -35,12 +43,13 @@ from feynkac.training.state import Record, State, load_checkpoint, save_checkpoi
 Method = Literal["fast", "paper"]
 METHODS = {"fast": fast_setup, "paper": complete_paper_setup}
 CHECKPOINT = "checkpoint.safetensors"
+BIAS_INPUTS, BIAS_PATHS = 64, 256  # to estimate the discretisation error with
 
 
 def solve(
     family: Family,
     *,
-    method: Method = "paper",
+    method: Method = "fast",
     steps: int | None = None,
     budget: float | str | None = None,
     seed: int = 0,
@@ -60,14 +69,14 @@ def solve(
         seed: determines the result.
         out: a folder for checkpoints and the artifact; the same call continues there.
         architecture: network settings; by default the method's.
-        scheme: how paths are simulated; by default exact if possible, else 25 Euler steps.
+        scheme: how paths are simulated; by default the method's.
         report: sees the `Progress` of every step.
         training: further fields of `Training`, such as `batch_size` or `compile`.
 
     Example:
         >>> import feynkac as fk
-        >>> fk.solve(fk.BlackScholes(), steps=3, batch_size=64, seed=0).manifest.parameters
-        5404
+        >>> fk.solve(fk.BlackScholes(), steps=3, seed=0).manifest.parameters
+        2305
     """
     lengths = {"steps": steps, "budget": budget, "seed": seed}
     run = plan_run(family, method, architecture, scheme, {**lengths, **training})
@@ -93,6 +102,7 @@ def plan_run(
     given = {k: v for k, v in training.items() if v is not None}
     if "steps" not in given and "budget" not in given:
         given["steps"] = setup.steps
+    given.setdefault("balance", setup.balance and "budget" in given and "paths" not in given)
     defaults: dict[str, Any] = {
         "optimiser": setup.optimiser,
         "schedule": setup.schedule,
@@ -139,25 +149,71 @@ def execute(
 def _train(
     run: Run, family: Family, folder: Path | None, report: Callable[[Progress], None] | None
 ) -> Solution:
+    start = time.perf_counter()
     device = resolve_device(run.training.device)
     state = _initial_state(run, family, device)
     objective = make_objective(run, family, state.network)
     evaluate = _evaluator(run, family, device)
-    steps = _resume(run, state, folder) if folder is not None else None
-    if steps is None:
-        steps = run.training.steps or steps_within(
-            run.training.budget or 0.0, state, objective, family.domain, run.training, evaluate
-        )
+    plan = _resume(run, state, folder) if folder is not None else None
+    bias = _estimate_bias(run, family, device)
+    if plan is None:
+        plan = _plan(run, family, state, objective, evaluate, start)
         if folder is not None:
-            _write_plan(run, steps, folder)
+            _write_plan(run, plan, folder)
+    training = replace(run.training, paths=plan.paths)
     files = _RunFiles(folder, run.identity) if folder is not None else None
     hooks = Hooks(
         evaluate=evaluate,
         report=_observer(state, files, report),
         save=files.save if files else lambda _state: None,
     )
-    train(state, objective, family.domain, run.training, steps, hooks)
-    return _finish(run, family, state, folder)
+    train(state, objective.with_paths(plan.paths), family.domain, training, plan.steps, hooks)
+    return _finish(run, family, state, plan, bias, folder)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run decides for itself when it starts, and keeps when it is resumed."""
+
+    steps: int
+    paths: int
+
+
+def _plan(
+    run: Run,
+    family: Family,
+    state: State,
+    objective: Objective,
+    evaluate: Callable[[Network, int], Record],
+    start: float,
+) -> Plan:
+    """Steps and paths as given, or found by timing; the time since `start` counts."""
+    training = run.training
+    if training.budget is None:
+        assert training.steps is not None
+        return Plan(training.steps, training.paths)
+    paths = training.paths
+    if training.balance:
+        paths = choose_paths(objective.with_paths, state, paths, training.seed)
+    spent = time.perf_counter() - start
+    left, balanced = training.budget - spent, objective.with_paths(paths)
+    steps = steps_within(left, state, balanced, family.domain, training, evaluate)
+    state.seconds += spent
+    return Plan(steps, paths)
+
+
+def _estimate_bias(run: Run, family: Family, device: str) -> Discretisation | None:
+    """Discretisation error of the run's scheme on a few inputs."""
+    if run.scheme.order is None:
+        return None
+    generator = make_generator(run.training.seed, "discretisation", device=device)
+    inputs = family.domain.sample(BIAS_INPUTS, generator)
+    shape = (family, run.scheme, run.noise, inputs, BIAS_PATHS, generator)
+    with torch.no_grad():
+        bias = estimate_bias(*shape)
+        scale = 1.0 + replicated(*shape, replicates=2).value.abs()
+    l1, se = ((part.abs() / scale).mean().item() for part in bias)
+    return Discretisation(l1=l1, se=se) if math.isfinite(l1 + se) else None
 
 
 @dataclass(frozen=True)
@@ -188,34 +244,48 @@ def _initial_state(run: Run, family: Family, device: str) -> State:
     )
 
 
-def _resume(run: Run, state: State, folder: Path) -> int | None:
-    """The number of steps of the run in `folder`, its checkpoint loaded; None if there is none."""
+def _resume(run: Run, state: State, folder: Path) -> Plan | None:
+    """The plan of the run in `folder`, its checkpoint loaded; None if there is none."""
     plan = folder / PLAN
     if not plan.exists():
         return None
     try:
         saved = json.loads(plan.read_bytes())
-        theirs, steps = saved["run"], int(saved["steps"])
+        theirs, steps, paths = saved["run"], int(saved["steps"]), int(saved["paths"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{plan} is damaged; choose another folder.") from error
     _require_same(run, theirs, folder)
-    if steps < 1 or run.training.steps not in (None, steps):
+    if steps < 1 or paths < 1 or run.training.steps not in (None, steps):
         raise ArtifactError(f"{plan} is damaged; choose another folder.")
     if (folder / CHECKPOINT).exists():
         load_checkpoint(state, folder / CHECKPOINT, run.identity)
-    return steps
+    return Plan(steps, paths)
 
 
-def _write_plan(run: Run, steps: int, folder: Path) -> None:
-    """Write down the settings and the number of steps, which a resumed run must share."""
-    content = json.dumps({"run": run_to_dict(run), "steps": steps}, indent=1)
+def _write_plan(run: Run, plan: Plan, folder: Path) -> None:
+    """Write down the settings and what was decided, which a resumed run must share."""
+    content = json.dumps({"run": run_to_dict(run), **asdict(plan)}, indent=1)
     write_atomically(folder / PLAN, content.encode())
 
 
-def _finish(run: Run, family: Family, state: State, folder: Path | None) -> Solution:
+def _finish(
+    run: Run,
+    family: Family,
+    state: State,
+    plan: Plan,
+    bias: Discretisation | None,
+    folder: Path | None,
+) -> Solution:
     network = state.network.eval().requires_grad_(False)
     manifest = make_manifest(
-        run, family.domain, state.step, state.seconds, network.parameter_count, state.history
+        run,
+        family.domain,
+        state.step,
+        state.seconds,
+        network.parameter_count,
+        state.history,
+        plan.paths,
+        bias,
     )
     solution = Solution(family, network, manifest)
     if folder is not None:
@@ -239,9 +309,17 @@ def _require_same(run: Run, theirs: dict[str, Any], folder: Path) -> None:
 
 
 def _evaluator(run: Run, family: Family, device: str) -> Callable[[Network, int], Record]:
+    """Fresh inputs each time if u is known there, otherwise the same simulated values."""
+    noise = None if isinstance(run.noise, Independent) else run.noise
+
+    @functools.lru_cache(maxsize=1)
+    def yardstick(*stream: int) -> Yardstick:
+        generator = make_generator(run.training.seed, "evaluation", *stream, device=device)
+        return make_yardstick(family, run.scheme, generator, noise=noise)
+
     def evaluate(network: Network, step: int) -> Record:
-        generator = make_generator(run.training.seed, "evaluation", step, device=device)
-        return measure_errors(network, family, run.scheme, generator).record()
+        stream = (step,) if isinstance(family, ClosedForm) else ()
+        return yardstick(*stream).measure(network).record()
 
     return evaluate
 

@@ -35,6 +35,14 @@ class BoxRecord(BaseModel):
     high: tuple[float, ...]
 
 
+class Discretisation(BaseModel):
+    """Estimated discretisation error of a scheme, mean |E Y − u| / (1 + |u|) over inputs."""
+
+    l1: float
+    se: float
+    """Mean statistical error of the estimate at an input; it inflates `l1`."""
+
+
 class Manifest(BaseModel):
     """What stands in `manifest.json`."""
 
@@ -46,7 +54,11 @@ class Manifest(BaseModel):
     run: Run
     domain: dict[str, BoxRecord]
     steps: Annotated[int, Field(ge=0)]
+    paths: Annotated[int, Field(ge=1)]
+    """Per input: those of the run's settings, or what it chose itself."""
     seconds: float
+    discretisation: Discretisation | None = None
+    """Of the scheme the network was trained with; None if it has no such error."""
     parameters: int
     history: list[Record]
     files: dict[str, str] = Field(default_factory=dict)
@@ -58,7 +70,14 @@ class Manifest(BaseModel):
 
 
 def make_manifest(
-    run: Run, domain: Domain, steps: int, seconds: float, parameters: int, history: list[Record]
+    run: Run,
+    domain: Domain,
+    steps: int,
+    seconds: float,
+    parameters: int,
+    history: list[Record],
+    paths: int | None = None,
+    discretisation: Discretisation | None = None,
 ) -> Manifest:
     """The manifest of a run that ends now on this machine."""
     return Manifest(
@@ -71,7 +90,9 @@ def make_manifest(
         run=run,
         domain=record_domain(domain),
         steps=steps,
+        paths=paths or run.training.paths,
         seconds=seconds,
+        discretisation=discretisation,
         parameters=parameters,
         history=history,
     )

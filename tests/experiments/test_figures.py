@@ -26,8 +26,8 @@ HISTORY = [
 
 @pytest.fixture(scope="module")
 def solution() -> Solution:
-    small = fk.Multilevel(levels=2, factor=2)
-    return fk.solve(fk.BlackScholes(), architecture=small, steps=2, batch_size=32, evaluations=1)
+    settings = {"architecture": fk.Multilevel(levels=2, factor=2), "batch_size": 32}
+    return fk.solve(fk.BlackScholes(), method="paper", steps=2, evaluations=1, **settings)
 
 
 def png_size(path: Path) -> tuple[int, int]:

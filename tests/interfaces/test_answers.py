@@ -11,7 +11,12 @@ from feynkac.interfaces.answers import answer, answer_rows
 from feynkac.solution import Solution
 
 AT = {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
-SMALL = {"architecture": fk.Multilevel(levels=2, factor=2), "batch_size": 32, "evaluations": 1}
+SMALL = {
+    "method": "paper",
+    "architecture": fk.Multilevel(levels=2, factor=2),
+    "batch_size": 32,
+    "evaluations": 1,
+}
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,12 @@ import torch
 from typer.testing import CliRunner, Result
 
 import feynkac as fk
+from feynkac.experiments import ablation
 from feynkac.interfaces.cli import app
 
 PROGRAM = str(Path(sys.executable).with_name("feynkac"))
 COMMANDS = ["families", "solve", "evaluate", "query", "demo"]
-QUICK = ["--steps", "5", "--batch-size", "64"]
+QUICK = ["--method", "paper", "--steps", "5", "--batch-size", "64"]
 AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
 ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 
@@ -129,6 +130,7 @@ def test_help_shows_every_option_of_solve():
     text = run("solve", "--help").stdout
     for name in ("method", "steps", "budget", "seed", "out", "dim", "scheme", "batch-size"):
         assert f"--{name}" in text
+    assert re.search(r"--method .*\[default: fast\]", text)
 
 
 def test_no_arguments_show_the_help():
@@ -194,12 +196,20 @@ def test_families_as_a_table():
 
 
 def test_solve_prints_one_json_object(tmp_path):
-    result = run("solve", "black-scholes", "--method", "paper", *QUICK, "--out", tmp_path, "--json")
+    result = run("solve", "black-scholes", *QUICK, "--out", tmp_path, "--json")
     found = json.loads(result.stdout)
     assert (found["parameters"], found["steps"], found["inputs"]) == (5404, 5, 2**16)
     assert 0 < found["l1_se"] < found["l1"] < 1
     assert 0 < found["seconds"] < found["wall_seconds"]
     solution = fk.load(tmp_path)
+    assert found["l1"] == solution.manifest.history[-1]["l1"]
+
+
+def test_without_a_method_the_program_and_the_library_do_the_same(tmp_path):
+    tiny = ["--steps", 3, "--batch-size", 16, "--paths", 8]
+    found = results("solve", "black-scholes", *tiny, "--out", tmp_path)
+    solution = fk.solve(fk.BlackScholes(), steps=3, batch_size=16, paths=8)
+    assert found["method"] == solution.manifest.run.method == "fast"
     assert found["l1"] == solution.manifest.history[-1]["l1"]
 
 
@@ -359,20 +369,20 @@ def test_a_full_disk_is_named_and_nothing_is_half_written(tmp_path):
 
 def test_an_existing_run_with_other_settings_is_refused_and_kept(put):
     before = {path: path.read_bytes() for path in put.iterdir()}
-    message = refusal("solve", "black-scholes", "--steps", 6, "--batch-size", 64, "--out", put)
+    message = refusal("solve", "black-scholes", *QUICK, "--steps", 6, "--out", put)
     assert "training.steps is 5 there, 6 here" in message
     assert "choose another folder (--out)" in message
     assert {path: path.read_bytes() for path in put.iterdir()} == before
 
 
 def test_a_nan_is_a_failure(tmp_path, user_file):
-    options = ["--steps", 5, "--batch-size", 2**14, "--scheme", "euler:1", "--out", tmp_path]
+    options = [*QUICK, "--batch-size", 2**14, "--scheme", "euler:1", "--out", tmp_path]
     message = refusal("solve", f"{user_file}:Holey", *options, code=1)
     assert "step 1: a NaN or infinity arose in" in message
 
 
 def test_what_nobody_foresaw_is_still_one_sentence(tmp_path):
-    arguments = ["black-scholes", "--steps", 5, "--batch-size", 10**14, "--out", tmp_path]
+    arguments = ["black-scholes", *QUICK, "--batch-size", 10**14, "--out", tmp_path]
     message = refusal("solve", *arguments, code=1)
     assert message.startswith("error: RuntimeError: ")
     assert "can't allocate memory" in message
@@ -397,7 +407,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
 
 
 def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
-    arguments = ["solve", "black-scholes", "--steps", 150, "--batch-size", 64, "--json", "--out"]
+    arguments = ["solve", "black-scholes", *QUICK, "--steps", 150, "--json", "--out"]
     process = launch(*arguments, tmp_path / "stopped")
     assert process.stderr.readline().startswith("step 15/150 ")
     process.send_signal(signal.SIGINT)
@@ -518,3 +528,60 @@ def test_query_extrapolates_on_request(put):
     assert results("query", put, "--at", outside, "--extrapolate")["value"] == pytest.approx(
         fk.load(put)(x=8.5, t=0.5, sigma=0.35, strike=11, extrapolate=True).item()
     )
+
+
+# bench, ablation, dimensions
+
+
+def test_bench_prints_one_object_with_a_row_a_family():
+    found = results("bench", "--family", "black-scholes", "--budget-scale", 0.02)
+    assert [row["name"] for row in found["rows"]] == ["black-scholes"]
+    assert found["rows"][0]["inputs"] == 2**16
+
+
+def test_bench_shows_both_tables_and_says_what_it_does():
+    result = run("bench", "--family", "black-scholes", "--budget-scale", 0.02)
+    for word in ("paper L1", "2827", "Greeks", "black-scholes: gamma", "none (ReLU)"):
+        assert word in result.stdout
+    assert "black-scholes: training, seed 0" in result.stderr
+
+
+def test_bench_of_an_unknown_family_is_refused():
+    assert "no benchmark for 'heat'; there are: " in refusal("bench", "--family", "heat")
+
+
+@pytest.fixture
+def one_ingredient(monkeypatch):
+    few = {"half the width": ablation.INGREDIENTS["half the width"]}
+    monkeypatch.setattr(ablation, "INGREDIENTS", few)
+
+
+def test_ablation_puts_the_default_first(one_ingredient):
+    found = results("ablation", "black-scholes", "--budget", "0.1s")["ablations"]
+    assert [a["family"] for a in found] == ["black-scholes"]
+    assert [v["name"] for v in found[0]["variants"]] == ["default", "half the width"]
+
+
+def test_ablation_shows_markdown_alone(one_ingredient):
+    text = run("ablation", "black-scholes", "--budget", "0.1s", "--markdown").stdout
+    assert text.startswith("|  | black-scholes, 0.1 s |\n| --- | --- |\n| default | ")
+
+
+def test_ablation_of_no_time_is_refused():
+    assert "a budget is a positive time" in refusal("ablation", "black-scholes", "--budget", "0s")
+
+
+def test_dimensions_shows_slopes_and_draws_them(tmp_path):
+    options = ["--dims", "1,2", "--steps", 40, "--target", 0.1]
+    found = results("dimensions", *options)
+    assert [point["dim"] for point in found["points"]] == [1, 2]
+    assert found["cost_slope"] is not None
+    text = run("dimensions", *options, "--out", tmp_path / "d.png").stdout
+    assert "slope" in text
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("dims", ["0", "1;2", "1,", "x"])
+def test_dimensions_that_make_no_sense_are_refused(dims):
+    message = refusal("dimensions", "--dims", dims)
+    assert f"cannot read {dims!r}; expected dimensions such as 1,2,3" in message

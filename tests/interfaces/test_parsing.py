@@ -10,6 +10,7 @@ from feynkac.errors import InputError
 from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.milstein import Milstein
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 
 
@@ -74,6 +75,7 @@ def test_a_name_given_twice_is_refused():
         ("exact", Exact()),
         ("euler:1", EulerMaruyama(steps=1)),
         ("euler:250", EulerMaruyama(steps=250)),
+        ("milstein:8", Milstein(steps=8)),
         ("nv:4", NinomiyaVictoir(steps=4)),
     ],
 )
@@ -82,7 +84,8 @@ def test_schemes_by_name(text, scheme):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "euler", "euler:", "euler:0", "euler:-3", "euler:2.5", "EXACT"]
+    "text",
+    ["", "euler", "euler:", "euler:0", "euler:-3", "euler:2.5", "milstein", "milstein:0", "EXACT"],
 )
 def test_an_unknown_scheme_is_refused(text):
     with pytest.raises(InputError, match=f"unknown scheme '{text}'; expected auto, exact, euler"):

@@ -14,11 +14,13 @@ from torch import Tensor
 from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
-from feynkac.families.family import Family
-from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo
+from feynkac.families.family import ClosedForm, Family
+from feynkac.sampling.noise import Noise
+from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
 from feynkac.sampling.scheme import Scheme
 
 CHUNK = 2**15
+REPLICATES = 16
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ def measure_errors(
     inputs: int | None = None,
     paths: int = 2**12,
     report: Callable[[float], None] | None = None,
+    noise: Noise | None = None,
 ) -> Errors:
     """Errors of `u` on fresh uniform inputs.
 
@@ -66,19 +69,60 @@ def measure_errors(
         inputs: how many; by default 2^16 with a closed form, else 128.
         paths: per input, if the reference is simulated.
         report: called with the fraction done.
+        noise: of the simulated reference, in 16 replicates; by default independent paths.
     """
+    yardstick = make_yardstick(family, scheme, generator, inputs, paths, report, noise)
+    return yardstick.measure(u)
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Inputs with their reference values."""
+
+    points: Tensor
+    reference: Estimate
+    domain: Domain
+
+    def measure(self, u: Map) -> Errors:
+        """Errors of `u` on the inputs."""
+        with torch.no_grad():
+            values = torch.cat([u(block) for block in torch.split(self.points, CHUNK)])
+        return compare(values.double(), self.reference, self.points, self.domain)
+
+
+def make_yardstick(
+    family: Family,
+    scheme: Scheme,
+    generator: torch.Generator,
+    inputs: int | None = None,
+    paths: int = 2**12,
+    report: Callable[[float], None] | None = None,
+    noise: Noise | None = None,
+) -> Yardstick:
+    """Fresh uniform inputs with reference values; arguments as `measure_errors`."""
     if inputs is not None and inputs < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
-    domain = family.domain
-    exact = closed_form_values(family, domain.sample(1, torch.Generator())) is not None
-    count = inputs or (2**16 if exact else 128)
-    points = domain.sample(count, generator)
-    reference = closed_form_values(family, points) or monte_carlo(
-        family, scheme, points, paths, generator, report
+    count = inputs or (2**16 if isinstance(family, ClosedForm) else 128)
+    points = family.domain.sample(count, generator)
+    reference = closed_form_values(family, points) or _simulate(
+        family, scheme, noise, points, paths, generator, report
     )
-    with torch.no_grad():
-        values = torch.cat([u(block) for block in torch.split(points, CHUNK)]).double()
-    return compare(values, reference, points, domain)
+    return Yardstick(points, reference, family.domain)
+
+
+def _simulate(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise | None,
+    points: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    report: Callable[[float], None] | None,
+) -> Estimate:
+    if noise is None:
+        return monte_carlo(family, scheme, points, paths, generator, report)
+    each = max(2, paths // REPLICATES)
+    return replicated(family, scheme, noise, points, each, generator, REPLICATES, report)
 
 
 def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain) -> Errors:

@@ -10,6 +10,7 @@ import torch
 from matplotlib.figure import Figure
 
 from feynkac.analysis.partials import greek_value
+from feynkac.experiments.dimensions import Study
 from feynkac.families.black_scholes import BlackScholes
 from feynkac.files import write_atomically
 from feynkac.solution import Solution
@@ -58,6 +59,23 @@ def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
     figure.suptitle(
         "Black–Scholes put at σ = 0.35, K = 11: one network, its derivatives by autodiff"
     )
+    return _write(figure, path)
+
+
+def draw_scaling(study: Study, path: Path) -> Path:
+    """Steps and cost against the number of inputs, log-log, with their slopes (Figure 9)."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    inputs = [point.inputs for point in study.reached]
+    panels = (
+        ("steps", [point.steps for point in study.reached], study.steps_slope),
+        ("parameters × steps", [point.cost for point in study.reached], study.cost_slope),
+    )
+    for axes, (label, values, slope) in zip(figure.subplots(1, 2), panels, strict=True):
+        axes.loglog(inputs, values, "o-", ms=4)
+        title = "" if slope is None else f"slope {slope:.2f}"
+        axes.set(
+            xlabel="inputs 1 + d + d²", ylabel=f"{label} to L1 = {study.target:g}", title=title
+        )
     return _write(figure, path)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
 import typer
 
 from feynkac import __version__
-from feynkac.errors import FeynkacError, Interrupted, NonFiniteError
+from feynkac.errors import FeynkacError, InputError, Interrupted, NonFiniteError
 from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
 
 if TYPE_CHECKING:
@@ -136,13 +136,17 @@ def families(as_json: Json = False) -> None:
 @command
 def solve(
     family: FamilyName,
-    method: Annotated[Literal["fast", "paper"], typer.Option(help="How to train.")] = "paper",
+    method: Annotated[
+        Literal["fast", "paper"], typer.Option(help="Ours, or the paper's.")
+    ] = "fast",
     steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
     budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
     seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
     dim: Dim = None,
-    scheme: Annotated[str, typer.Option(help="auto, exact, euler:STEPS or nv:STEPS.")] = "auto",
+    scheme: Annotated[
+        str, typer.Option(help="auto, exact, or euler, milstein, nv, log with :STEPS.")
+    ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
     paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
@@ -182,7 +186,9 @@ def evaluate(
     run: RunFolder,
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
     paths: Annotated[int, typer.Option(help="Paths of a simulated reference.", min=2)] = 2**14,
-    scheme: Annotated[str, typer.Option(help="auto, exact, euler:STEPS or nv:STEPS.")] = "auto",
+    scheme: Annotated[
+        str, typer.Option(help="auto, exact, or euler, milstein, nv, log with :STEPS.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Of the inputs and paths.", min=0)] = 1,
     family: UserFamily = None,
     as_json: Json = False,
@@ -239,6 +245,93 @@ def demo(
         return _print_json(result)
     print_table("Black–Scholes put, one network for all x, t, sigma, strike", *result["table"])
     return typer.echo("\n".join(f"figure {path}" for path in result["figures"]))
+
+
+@command
+def bench(
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="Only this one; may be repeated.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings per row.", min=1)] = 1,
+    budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
+    as_json: Json = False,
+) -> None:
+    """Accuracy and time of the fast method beside the paper's, for the paper's families."""
+    from feynkac.experiments.bench import Effort, choose_entries, run_bench
+    from feynkac.interfaces.console import print_table, training_display
+
+    entries = choose_entries(family or [])
+    with training_display() as report:
+        result = run_bench(entries, seeds, Effort(budget_scale), report, _announce)
+    if as_json:
+        return _print_json(result.record())
+    print_table(f"Mean over {seeds} seed(s), a hundredth of the paper's time", *result.table())
+    if any(row.source != "the paper" for row in result.rows):
+        typer.echo("* the authors' weights, re-measured against the true PDE")
+    columns, rows = result.greeks()
+    return print_table("Greeks", columns, rows) if rows else None
+
+
+@command
+def ablation(
+    family: Annotated[list[str], typer.Argument(metavar="FAMILY…", help="One or more families.")],
+    budget: Annotated[str, typer.Option(help="Time of each training.")] = "20s",
+    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As in docs/method.md.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What the fast method loses without each of its ingredients, at equal time."""
+    from feynkac.experiments.ablation import run_ablation, to_markdown
+    from feynkac.families.catalogue import find_family
+    from feynkac.interfaces.console import print_table, training_display
+
+    chosen = [find_family(name) for name in family]
+    with training_display() as report:
+        found = [run_ablation(f, budget, seed, report=report, announce=_announce) for f in chosen]
+    if as_json:
+        return _print_json({"ablations": [result.record() for result in found]})
+    if markdown:
+        return typer.echo(to_markdown(found))
+    for result in found:
+        print_table(f"{result.family}, {result.budget:g} s each, seed {seed}", *result.table())
+    return None
+
+
+@command
+def dimensions(
+    dims: Annotated[
+        str | None, typer.Option(help="Such as 1,2,3; by default 1 … 15, 20, 30.")
+    ] = None,
+    target: Annotated[float, typer.Option(help="L1 error to reach.", min=0.0)] = 1e-2,
+    steps: Annotated[int, typer.Option(help="Most updates.", min=1)] = 400,
+    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="A PNG to draw.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Steps and cost to reach an error on the heat equation as the dimension grows."""
+    from feynkac.experiments.dimensions import DIMS, run_dimensions
+    from feynkac.interfaces.console import print_table
+
+    study = run_dimensions(_parse_dims(dims) if dims else DIMS, target, seed, steps, _announce)
+    if out:
+        from feynkac.experiments.figures import draw_scaling
+
+        draw_scaling(study, out)
+    if as_json:
+        return _print_json(study.record() | ({"figure": str(out)} if out else {}))
+    print_table(f"Cost to reach L1 = {target:g}, heat-paraboloid, seed {seed}", *study.table())
+    return typer.echo(f"figure {out}") if out else None
+
+
+def _parse_dims(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise InputError(f"cannot read {text!r}; expected dimensions such as 1,2,3.")
+    return [int(part) for part in parts]
+
+
+def _announce(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _load(run: Path, family: str | None) -> "Solution":

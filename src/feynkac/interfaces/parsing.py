@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import InputError
@@ -36,19 +37,33 @@ def parse_point(text: str) -> dict[str, Any]:
 
 
 def parse_scheme(text: str) -> "Scheme | None":
-    """A scheme from `auto`, `exact`, `euler:25` or `nv:4`; None leaves the choice to the method."""
+    """A scheme from `auto`, `exact`, `euler:25`, `milstein:25`, `nv:4` or `log:3`.
+
+    None leaves the choice to the method.
+    """
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.log_ode import LogOde
+    from feynkac.sampling.milstein import Milstein
     from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 
     if text == "auto":
         return None
     if text == "exact":
         return Exact()
-    if match := re.fullmatch(r"(euler|nv):([1-9][0-9]{0,5})", text):
-        stepping = EulerMaruyama if match[1] == "euler" else NinomiyaVictoir
-        return stepping(steps=int(match[2]))
-    raise InputError(f"unknown scheme {text!r}; expected auto, exact, euler:STEPS or nv:STEPS.")
+    stepping: dict[str, Callable[..., Scheme]] = {
+        "euler": EulerMaruyama,
+        "milstein": Milstein,
+        "nv": NinomiyaVictoir,
+        "log": LogOde,
+    }
+    match = re.fullmatch(r"(\w+):([1-9][0-9]{0,5})", text, re.ASCII)
+    if match and match[1] in stepping:
+        return stepping[match[1]](steps=int(match[2]))
+    raise InputError(
+        f"unknown scheme {text!r}; expected auto, exact, euler:STEPS, milstein:STEPS, "
+        "nv:STEPS or log:STEPS."
+    )
 
 
 def family_settings(dim: int | None) -> dict[str, Any]:

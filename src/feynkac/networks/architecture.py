@@ -26,6 +26,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class Architecture(ABC):
     """Settings of a network; frozen, and all that is needed to build it again."""
 
+    root_time: bool = False
+    """Whether the network sees √t in place of t."""
+
     @abstractmethod
     def build(self, inputs: int) -> nn.Module:
         """The untrained network R^inputs → R, parameters not yet set (see `initialise`)."""

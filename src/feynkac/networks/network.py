@@ -1,6 +1,7 @@
 r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(V Λ)  of its inputs.
 
 The distribution of Λ is known, so mean and variance are too (paper, Section 3, footnote).
+Architectures may ask for √t in place of t; its mean and variance are known as well.
 """
 
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor, nn
 from feynkac.compilation import compile_module
 from feynkac.families.domain import Domain
 from feynkac.networks.architecture import Architecture, Layer, initialise
+
+SHORTEST_TIME = 1e-6  # of the longest: √t has no derivative at 0
 
 
 class Network(nn.Module):
@@ -21,8 +24,11 @@ class Network(nn.Module):
 
     def __init__(self, architecture: Architecture, domain: Domain) -> None:
         super().__init__()
-        self.register_buffer("mean", domain.mean.float(), persistent=False)
-        self.register_buffer("std", domain.std.float(), persistent=False)
+        self.time = domain.slices()["t"] if architecture.root_time else None
+        self.shortest = SHORTEST_TIME * domain.boxes["t"].high[0]
+        mean, std = moments(domain, architecture.root_time)
+        self.register_buffer("mean", mean.float(), persistent=False)
+        self.register_buffer("std", std.float(), persistent=False)
         self.register_buffer("shift", torch.zeros(()))
         self.register_buffer("scale", torch.ones(()))
         self.core = architecture.build(domain.dim)
@@ -35,7 +41,18 @@ class Network(nn.Module):
 
     def normalise(self, inputs: Tensor) -> Tensor:
         """Mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
+        if self.time is not None:
+            root = inputs[..., self.time].clamp_min(self.shortest).sqrt()
+            inputs = inputs.clone()
+            inputs[..., self.time] = root
         return (inputs - self.mean) / self.std
+
+    def stretch(self, inputs: Tensor) -> Tensor:
+        """Derivatives of the inputs in the normalised ones.  Shape: `(…, dim)` → `(…, dim)`."""
+        factors = self.std.expand(inputs.shape).clone()
+        if self.time is not None:
+            factors[..., self.time] *= 2.0 * inputs[..., self.time].sqrt()
+        return factors
 
     @property
     def parameter_count(self) -> int:
@@ -47,6 +64,18 @@ class Network(nn.Module):
         for module in self.modules():
             if isinstance(module, Layer):
                 compile_module(module, device)
+
+
+def moments(domain: Domain, root_time: bool) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the inputs, of √t instead of t if asked.  Shape: `(dim,)`."""
+    mean, std = domain.mean.clone(), domain.std.clone()
+    if root_time:
+        low, high = domain.boxes["t"].low[0], domain.boxes["t"].high[0]
+        root = 2.0 / 3.0 * (high**1.5 - low**1.5) / (high - low)
+        time = domain.slices()["t"]
+        std[time] = (mean[time] - root**2).sqrt()  # E(√t)² = E t
+        mean[time] = root
+    return mean, std
 
 
 def make_network(architecture: Architecture, domain: Domain, generator: torch.Generator) -> Network:

@@ -34,6 +34,8 @@ class Smooth(Architecture):
     """Neurons per hidden layer."""
     depth: Annotated[int, Field(ge=1)] = 3
     """Number of hidden layers."""
+    root_time: bool = True
+    """Whether it sees √t in place of t: where φ has a kink, u varies on that scale."""
     kind: Literal["smooth"] = "smooth"
 
     def build(self, inputs: int) -> "SmoothNetwork":

@@ -4,7 +4,7 @@ Weak order 1, strong order ½. On strongly multiplicative noise the constant is 
 4 % off on the paper's basket.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -24,6 +24,7 @@ class EulerMaruyama(Scheme):
         25
     """
 
+    order: ClassVar[int] = 1
     steps: Annotated[int, Field(ge=1)] = 25
     kind: Literal["euler"] = "euler"
 

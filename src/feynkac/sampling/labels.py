@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family
-from feynkac.sampling.noise import Draw, normals
+from feynkac.sampling.alignment import align
+from feynkac.sampling.noise import Draw, Noise, Shape, normals
 from feynkac.sampling.scheme import Scheme
 
 
@@ -26,6 +27,21 @@ def labels(
     lead = (len(inputs), paths)
     z = normals(scheme.draws, lead, family.domain.state_dim, generator, inputs.dtype)
     return payoffs(family, scheme, inputs, z).mean(-2)
+
+
+def draw_paths(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+) -> Draw:
+    """Normals for about `paths` paths from each of `inputs`, turned where that helps."""
+    dim = family.domain.state_dim
+    shape = Shape(len(inputs), paths, scheme.draws, dim, scheme.increments)
+    draw = noise.draw(shape, generator, inputs.dtype)
+    return align(family, inputs, draw) if noise.aligned else draw
 
 
 def differential_labels(

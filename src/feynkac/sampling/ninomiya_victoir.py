@@ -13,8 +13,7 @@ paper's basket 4 steps agree with 8 to within the noise of 0.0005; 25 Euler step
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -24,10 +23,10 @@ from torch import Tensor
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import Family
 from feynkac.families.point import Params
+from feynkac.sampling.fields import affine_fields, along, flow, stratonovich_drift
 from feynkac.sampling.scheme import Scheme
 
 TERMS = 8  # of the exponential series
-SUBSTEPS = 2  # of Runge–Kutta in one flow
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -39,6 +38,7 @@ class NinomiyaVictoir(Scheme):
         8
     """
 
+    order: ClassVar[int] = 2
     steps: Annotated[int, Field(ge=1)] = 4
     kind: Literal["ninomiya-victoir"] = "ninomiya-victoir"
 
@@ -46,6 +46,11 @@ class NinomiyaVictoir(Scheme):
     def draws(self) -> int:
         """A vector a step, and one more a step for the coins, which all inputs share."""
         return 2 * self.steps
+
+    @property
+    def increments(self) -> int:
+        """The first half."""
+        return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """State at time t of K paths an input.
@@ -80,11 +85,7 @@ class AffineFields(Fields):
     """
 
     def __init__(self, p: Params) -> None:
-        linear, constant = p.sigma[..., :-1], p.sigma[..., -1].unsqueeze(-2)
-        columns = torch.cat([linear, constant], dim=-2)
-        correction = torch.einsum("...imj,...mkj->...ik", linear, columns)
-        self.columns = [_powers(column) for column in columns.unbind(-1)]
-        self.drift = _powers(p.mu - 0.5 * correction)
+        self.drift, *self.columns = (_powers(field) for field in affine_fields(p).unbind(-1))
 
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
         """One step: the paths of each order together, then back into their places."""
@@ -133,31 +134,13 @@ class SmoothFields(Fields):
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
         """One step; both orders are taken where a batch needs both."""
         dim = x.shape[-1]
-        x = _flow(self._drift, x, 0.5 * h)
+        x = flow(self._drift, x, 0.5 * h)
         for j in range(dim):
             unit = torch.zeros_like(dw)
             unit[..., j] = torch.where(forward, dw[..., j], 0.0)
             unit[..., dim - 1 - j] += torch.where(forward, 0.0, dw[..., dim - 1 - j])
-            x = _flow(functools.partial(self._along, unit), x, 1.0)
-        return _flow(self._drift, x, 0.5 * h)
-
-    def _along(self, dw: Tensor, x: Tensor) -> Tensor:
-        return self.family.diffusion(x, dw, self.p)
+            x = flow(functools.partial(along, self.family, unit, self.p), x, 1.0)
+        return flow(self._drift, x, 0.5 * h)
 
     def _drift(self, x: Tensor) -> Tensor:
-        drift = self.family.drift(x, self.p)
-        for unit in torch.eye(x.shape[-1], dtype=x.dtype, device=x.device):
-            column = functools.partial(self._along, unit.expand_as(x))
-            drift = drift - 0.5 * torch.func.jvp(column, (x,), (column(x),))[1]
-        return drift
-
-
-def _flow(field: Callable[[Tensor], Tensor], x: Tensor, s: Tensor | float) -> Tensor:
-    """e^{sV} x by Runge–Kutta steps of order 4."""
-    h = s / SUBSTEPS
-    for _ in range(SUBSTEPS):
-        a = h * field(x)
-        b = h * field(x + 0.5 * a)
-        c = h * field(x + 0.5 * b)
-        x = x + (a + 2.0 * b + 2.0 * c + h * field(x + c)) / 6.0
-    return x
+        return stratonovich_drift(self.family, x, self.p)

@@ -40,12 +40,16 @@ def normals(
 
 
 class Shape(NamedTuple):
-    """What is asked for: N inputs, about K paths each, `draws` normal vectors of `dim` entries."""
+    """What is asked for: N inputs, about K paths each, `draws` normal vectors of `dim` entries.
+
+    The first `increments` of them drive the path in order of time; None: all of them.
+    """
 
     inputs: int
     paths: int
     draws: int
     dim: int
+    increments: int | None = None
 
 
 class Draw(NamedTuple):
@@ -57,6 +61,9 @@ class Draw(NamedTuple):
 
 class Noise(ABC):
     """A way to draw normals."""
+
+    aligned: bool = False
+    """Whether its first coordinate is the best one, see `alignment.py`."""
 
     @abstractmethod
     def draw(

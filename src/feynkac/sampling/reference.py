@@ -1,6 +1,8 @@
 r"""Reference values of u: the closed form, or Monte Carlo  u ≈ (1/m) Σ φ(s_j)  (paper, Eq. 10).
 
 Paths are simulated in chunks and folded into running moments, so that memory does not grow with m.
+`replicated` does the same with any noise: its paths depend on each other, so that the standard
+error comes from independent repetitions of the whole estimate.
 """
 
 from collections.abc import Callable
@@ -11,8 +13,8 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm, Family
-from feynkac.sampling.labels import payoffs
-from feynkac.sampling.noise import normals
+from feynkac.sampling.labels import draw_paths, payoffs
+from feynkac.sampling.noise import Noise, normals
 from feynkac.sampling.scheme import Scheme
 
 CHUNK = 2**20  # normals alive at a time: 8 MB in float64, which stays in cache
@@ -64,6 +66,48 @@ def monte_carlo(
     mean = torch.cat([m for m, _ in moments])
     squares = torch.cat([s for _, s in moments])
     return Estimate(mean, (squares / (paths - 1) / paths).sqrt())
+
+
+def replicated(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    replicates: int = 16,
+    report: Callable[[float], None] | None = None,
+) -> Estimate:
+    """Mean of `replicates` estimates of `paths` paths each.  Shape: as `monte_carlo`."""
+    scheme.check(family)
+    if replicates < 2:
+        raise InputError(f"a standard error needs at least 2 replicates, got {replicates}.")
+    rows = max(1, CHUNK // (scheme.draws * family.domain.state_dim * paths))
+    found: list[Tensor] = []
+    for block in torch.split(inputs, rows):
+        found.append(_repeat(family, scheme, noise, block, paths, generator, replicates))
+        if report:
+            report(sum(part.shape[1] for part in found) / len(inputs))
+    values = torch.cat(found, dim=1)
+    return Estimate(values.mean(0), values.std(0) / replicates**0.5)
+
+
+def _repeat(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    replicates: int,
+) -> Tensor:
+    """Independent estimates.  Shape: `(N, dim)` → `(replicates, N, 1)`."""
+    estimates = []
+    for _ in range(replicates):
+        draw = draw_paths(family, scheme, noise, inputs, paths, generator)
+        weighted = payoffs(family, scheme, inputs, draw.z) * draw.weights
+        estimates.append(weighted.double().sum(-2))
+    return torch.stack(estimates)
 
 
 def _moments(

@@ -5,6 +5,7 @@ quasi-random, coupled to a finer grid) is decided elsewhere, see `noise.py`.
 """
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -15,10 +16,18 @@ from feynkac.families.point import Params
 class Scheme(ABC):
     """Simulates dS = μ(S) dt + σ(S) dB from S_0 = x to time t."""
 
+    order: ClassVar[int | None] = None
+    """Weak order in 1/steps; None: there is no discretisation error."""
+
     @property
     @abstractmethod
     def draws(self) -> int:
         """How many standard normal vectors one path needs."""
+
+    @property
+    def increments(self) -> int:
+        """How many of them, the first ones, are increments of the Brownian path, in order."""
+        return self.draws
 
     @abstractmethod
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:

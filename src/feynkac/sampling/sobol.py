@@ -24,6 +24,7 @@ BITS = 23  # what a float32 in (0, 1) resolves
 class Sobol(Noise):
     """Digitally shifted, antithetic Sobol' points."""
 
+    aligned: bool = True
     kind: Literal["sobol"] = "sobol"
 
     def draw(
@@ -37,7 +38,9 @@ class Sobol(Noise):
         shift = torch.randint(2**BITS, size, generator=generator, dtype=torch.int32, device=device)
         uniform = ((points ^ shift).to(dtype) + 0.5) * 2.0**-BITS
         z = math.sqrt(2.0) * torch.erfinv(2.0 * uniform - 1.0)
-        return mirrored(_along_modes(z.unflatten(-1, (shape.draws, shape.dim))))  # type: ignore[no-untyped-call]
+        z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
+        increments = shape.draws if shape.increments is None else shape.increments
+        return mirrored(torch.cat([_along_modes(z[:increments]), z[increments:]]))
 
 
 @functools.lru_cache(maxsize=8)
@@ -48,11 +51,10 @@ def _points(count: int, dims: int) -> Tensor:
 
 
 def _along_modes(z: Tensor) -> Tensor:
-    """Normals of the steps from those of the modes.  Shape: `(N, K, m, d)` → `(m, N, K, d)`."""
-    draws = z.shape[2]
-    if draws == 1:
-        return z.movedim(2, 0)
-    return torch.einsum("sm,nkmd->snkd", _cosines(draws).to(z), z)
+    """Normals of the steps from those of the modes.  Shape: `(m, N, K, d)` → the same."""
+    if len(z) == 1:
+        return z
+    return torch.einsum("sm,mnkd->snkd", _cosines(len(z)).to(z), z)
 
 
 @functools.lru_cache(maxsize=8)

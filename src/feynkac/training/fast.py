@@ -11,9 +11,10 @@ from feynkac.families.family import ExactSampler, Family
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
-from feynkac.sampling.labels import differential_labels
+from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.noise import Antithetic, Noise, Shape, make_generator
+from feynkac.sampling.noise import Antithetic, Noise, make_generator
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
@@ -23,6 +24,7 @@ from feynkac.training.schedules import LinearDecay
 from feynkac.training.setup import Setup
 
 FEW_INPUTS = 12
+FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 ROWS = 500  # values and slopes in one Gauss–Newton system
 MOST_CUBATURE_PATHS = 128
 
@@ -49,6 +51,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
             batch_size=max(32, ROWS // (1 + inputs)),
             paths=512,
             steps=1000,
+            balance=True,
         )
     return Setup(
         architecture=Smooth(width=min(512, max(128, 64 * -(-2 * inputs // 64))), depth=2),
@@ -56,18 +59,21 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         noise=noise,
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
-        batch_size=512,
-        paths=16,
-        steps=3000,
+        batch_size=256,
+        paths=64,
+        steps=5000,
+        balance=True,
     )
 
 
-def default_scheme(family: Family) -> Exact | NinomiyaVictoir | EulerMaruyama:
+def default_scheme(family: Family) -> Scheme:
     """Exact sampling, or weak order 2 where its flows are cheap, or 25 Euler–Maruyama steps."""
     if isinstance(family, ExactSampler):
         return Exact()
-    cheap_flows = isinstance(family, AffineLinear)
-    return NinomiyaVictoir(steps=4) if cheap_flows else EulerMaruyama(steps=25)
+    if isinstance(family, AffineLinear):
+        return LogOde(steps=2)
+    few = family.domain.state_dim <= FEW_FLOWS
+    return NinomiyaVictoir(steps=4) if few else EulerMaruyama(steps=25)
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
@@ -84,8 +90,7 @@ def _cost(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int
     generator = make_generator(0, "pilot")
     domain = family.domain
     inputs = domain.sample(16, generator).repeat_interleave(repeats, 0)
-    shape = Shape(len(inputs), paths, scheme.draws, domain.state_dim)
-    draw = noise.draw(shape, generator)
+    draw = draw_paths(family, scheme, noise, inputs, paths, generator)
     values, slopes = differential_labels(family, scheme, inputs, draw)
     labels = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
     variance = labels.unflatten(0, (16, repeats)).var(1).mean()  # type: ignore[no-untyped-call]

@@ -31,11 +31,11 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
         )
     pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS)
     device = str(network.mean.device)
-    scales = measure_scales(pilot, make_generator(training.seed, "pilot", device=device))
+    scales = measure_scales(pilot, network, make_generator(training.seed, "pilot", device=device))
     network.shift.copy_(scales.shift)
     network.scale.copy_(scales.scale)
     data = Data(family, run.scheme, run.noise, training.batch_size, training.paths)
-    slope_weight = 0.0 if isinstance(family, Jumps) else 1.0
+    slope_weight = float(training.slopes and not isinstance(family, Jumps))
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)
     return SobolevGradient(data, scales, slope_weight)

@@ -2,8 +2,8 @@ r"""What is minimised. The paper's:  (1/s) Σ (Φ(λᵢ) − yᵢ)²  on fresh s
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -30,6 +30,10 @@ class Objective(ABC):
         """Fresh data."""
 
     @abstractmethod
+    def with_paths(self, paths: int) -> Self:
+        """The same, with `paths` paths an input."""
+
+    @abstractmethod
     def differentiate(
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
     ) -> Tensor:
@@ -49,6 +53,10 @@ class MeanSquare(Objective):
         """Uniform inputs and the mean payoff of `paths` paths from each."""
         inputs = self.family.domain.sample(self.batch_size, generator)
         return Batch(inputs, labels(self.family, self.scheme, inputs, generator, self.paths))
+
+    def with_paths(self, paths: int) -> Self:
+        """The same, with `paths` paths an input."""
+        return replace(self, paths=paths)
 
     def differentiate(
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer

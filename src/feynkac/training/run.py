@@ -14,6 +14,8 @@ from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.milstein import Milstein
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Independent
 from feynkac.sampling.sobol import Sobol
@@ -21,7 +23,9 @@ from feynkac.sampling.spherical import SphericalRadial
 from feynkac.training.settings import Training
 
 AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
-AnyScheme = Annotated[Exact | EulerMaruyama | NinomiyaVictoir, Field(discriminator="kind")]
+AnyScheme = Annotated[
+    Exact | EulerMaruyama | Milstein | NinomiyaVictoir | LogOde, Field(discriminator="kind")
+]
 AnyNoise = Annotated[
     Independent | Antithetic | Sobol | SphericalRadial, Field(discriminator="kind")
 ]

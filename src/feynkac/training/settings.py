@@ -46,6 +46,10 @@ class Training:
     """Fresh inputs λ per step."""
     paths: Annotated[int, Field(ge=1)] = 1
     """Simulated paths per input, averaged into its label."""
+    balance: bool = False
+    """Whether a run with a budget may change `paths` to suit the machine, see `allocation.py`."""
+    slopes: bool = True
+    """Whether pathwise derivatives are fitted too (by the fast method, if the payoff allows)."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Number of updates."""
     budget: Annotated[float, BeforeValidator(seconds)] | None = None

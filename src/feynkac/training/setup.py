@@ -21,3 +21,5 @@ class Setup:
     batch_size: int
     paths: int
     steps: int
+    balance: bool = False
+    """Whether `paths` may follow the machine when a budget is given."""

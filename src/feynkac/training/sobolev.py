@@ -3,11 +3,13 @@ r"""The fast method's objective: fit values and slopes, each on its own scale.
     L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    ω_j = 1 / RMS(∂_j Y),
 
 in normalised inputs and outputs. Labels are means over K paths from the same input, slopes their
-pathwise derivatives. The slope in time is weighed by √(t/T): its label's variance grows like 1/t.
+pathwise derivatives. The network sees √t in place of t, and its slope in √t is fitted: that label's
+variance stays bounded as t → 0, whereas the one in t grows like 1/t.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -21,16 +23,14 @@ from feynkac.networks.linearisation import (
     push_forward,
     value_and_gradient,
 )
-from feynkac.networks.network import Network
+from feynkac.networks.network import SHORTEST_TIME, Network
 from feynkac.networks.smooth import SmoothNetwork
-from feynkac.sampling.labels import differential_labels
-from feynkac.sampling.noise import Noise, Shape
+from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.noise import Noise
 from feynkac.sampling.scheme import Scheme
 from feynkac.training.diagnosis import bad_label
 from feynkac.training.gauss_newton import Kaczmarz, solve_damped
 from feynkac.training.objective import Batch, Objective
-
-SMALLEST_TIME = 1e-6  # of the largest: √t has no derivative at 0
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,8 @@ class Data:
         domain = self.family.domain
         inputs = domain.sample(self.batch_size, generator)
         time = inputs[:, domain.slices()["t"]]
-        time.clamp_min_(SMALLEST_TIME * domain.boxes["t"].high[0])
-        shape = Shape(len(inputs), self.paths, self.scheme.draws, domain.state_dim)
-        draw = self.noise.draw(shape, generator)
+        time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
+        draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
         return Batch(inputs, *differential_labels(self.family, self.scheme, inputs, draw))
 
 
@@ -63,26 +62,16 @@ class Scales:
     slopes: Tensor
 
 
-def measure_scales(data: Data, generator: torch.Generator) -> Scales:
+def measure_scales(data: Data, network: Network, generator: torch.Generator) -> Scales:
     """From one batch of labels."""
     batch = data.sample(generator)
     assert batch.gradients is not None
-    domain = data.family.domain
-    if problem := bad_label(batch, domain):
+    if problem := bad_label(batch, data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
     shift, scale = batch.values.mean(), batch.values.std().clamp_min(1e-12)
-    slopes = batch.gradients * domain.std.to(batch.gradients) / scale
-    rms = (slopes * time_weights(data.family, batch.inputs)).square().mean(0).sqrt()
+    slopes = batch.gradients * network.stretch(batch.inputs) / scale
+    rms = slopes.square().mean(0).sqrt()
     return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max() + 1e-12))
-
-
-def time_weights(family: Family, inputs: Tensor) -> Tensor:
-    """√(t/T) for the slope in t, 1 for the others.  Shape: `(N, dim)`."""
-    domain = family.domain
-    where = domain.slices()["t"]
-    weights = torch.ones_like(inputs)
-    weights[:, where] = (inputs[:, where] / domain.boxes["t"].high[0]).sqrt()
-    return weights
 
 
 @dataclass(frozen=True)
@@ -97,6 +86,10 @@ class Sobolev(Objective):
         """Uniform inputs with labels of u and ∇u."""
         return self.data.sample(generator)
 
+    def with_paths(self, paths: int) -> Self:
+        """The same, with `paths` paths an input."""
+        return replace(self, data=replace(self.data, paths=paths))
+
     @abstractmethod
     def differentiate(
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
@@ -104,13 +97,13 @@ class Sobolev(Objective):
         """The loss, and what the optimiser shall follow."""
 
     def targets(self, network: Network, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Normalised inputs, values, slopes, and the weights of the slopes."""
+        """Normalised inputs, values, slopes `(N, dim)`, and the weights of the slopes."""
         assert batch.gradients is not None
         x = network.normalise(batch.inputs)
         values = ((batch.values - network.shift) / network.scale).squeeze(-1)
-        slopes = batch.gradients * network.std / network.scale
-        weights = self.scales.slopes * time_weights(self.data.family, batch.inputs)
-        return x, values, slopes, weights * (self.slope_weight / x.shape[-1]) ** 0.5
+        slopes = batch.gradients * network.stretch(batch.inputs) / network.scale
+        weights = self.scales.slopes * (self.slope_weight / x.shape[-1]) ** 0.5
+        return x, values, slopes, weights.expand_as(slopes)
 
 
 @dataclass(frozen=True)

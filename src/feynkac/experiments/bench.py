@@ -1,0 +1,397 @@
+r"""The benchmark: the fast method in a hundredth of the paper's time, beside the paper's method.
+
+    ratio = (seconds of one of the paper's steps on this machine · its steps) / seconds of `fast`
+
+Errors are those of Eq. (9) on inputs that no training saw, the same for all seeds. Seconds are wall
+clock around `solve`, so that pilots, compiling and its last evaluation count.
+"""
+
+import itertools
+import math
+import platform
+import resource
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import mean, median, stdev
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.analysis.metrics import CHUNK, Errors, compare
+from feynkac.analysis.partials import greek_value
+from feynkac.errors import InputError
+from feynkac.families.basket_put import BasketPut
+from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.family import ClosedForm, Family, NamedGreeks
+from feynkac.families.heat_gaussian import HeatGaussian
+from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.sampling.discretisation import estimate_bias, refined
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.noise import make_generator
+from feynkac.sampling.reference import Estimate, closed_form_values, replicated
+from feynkac.sampling.scheme import Scheme
+from feynkac.solution import Solution
+from feynkac.solver import solve
+from feynkac.training.loop import Progress
+from feynkac.training.paper import paper_setup
+from feynkac.training.run import Run
+
+Report = Callable[[Progress], None]
+Announce = Callable[[str], None]
+
+PAPER = "the paper"
+REMEASURED = "the authors' weights, re-measured against the true PDE"
+REMEASURED_GREEKS = {"delta": 0.023, "vega": 0.076, "theta": 0.056}
+"""Errors of the Greeks of the authors' weights, re-measured; a ReLU network has no Gamma."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is trained for one row, and what is published about it."""
+
+    name: str
+    family: Family
+    published_l1: float
+    gpu_seconds: float
+    """Of the paper's training."""
+    source: str = PAPER
+    """Whose `published_l1` is."""
+    scheme: Scheme | None = None
+    """Trained with and measured against; None stands for the method's and the true PDE."""
+
+    @property
+    def budget(self) -> float:
+        """A hundredth of the paper's seconds."""
+        return self.gpu_seconds / 100
+
+
+ENTRIES = (
+    Entry("black-scholes", BlackScholes(), 0.0011, 2827.0),
+    Entry("basket-put", BasketPut(), 0.043, 6024.0, REMEASURED),
+    Entry("basket-put (EM-25)", BasketPut(), 0.0039, 6024.0, scheme=EulerMaruyama(steps=25)),
+    Entry("heat-paraboloid", HeatParaboloid(), 0.0056, 13328.0),
+    Entry("heat-gaussian", HeatGaussian(), 0.0019, 14454.0),
+)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent; the defaults are those of the published table."""
+
+    budget_scale: float = 1.0
+    """Factor of every budget."""
+    inputs: int = 2**16
+    """To measure on, with a closed form."""
+    simulated_inputs: int = 256
+    """To measure on, with a simulated reference."""
+    paths: int = 2**12
+    """Of a simulated reference, per input and replicate."""
+    refinements: int = 0
+    """How often the steps of the true PDE's reference are doubled from those trained with."""
+    greek_inputs: int = 20_000
+    """To measure the Greeks on."""
+    paper_batch_size: int | None = None
+    """In place of the paper's own."""
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """Inputs with reference values  u ± statistical ± discretisation error."""
+
+    points: Tensor
+    reference: Estimate
+    bias: Estimate | None = None
+    """Estimated discretisation error of the reference; None if there is none."""
+
+    def measure(self, solution: Solution) -> Errors:
+        """Errors of `solution` on the inputs."""
+        with torch.no_grad():
+            values = [solution.network(block) for block in torch.split(self.points, CHUNK)]
+        domain = solution.family.domain
+        return compare(torch.cat(values).double(), self.reference, self.points, domain)
+
+    def mean_bias(self) -> tuple[float, float]:
+        """Mean absolute discretisation error and its standard error, relative to 1 + |u|."""
+        if self.bias is None:
+            return 0.0, 0.0
+        scale = 1.0 + self.reference.value.abs()
+        value, error = ((part.abs() / scale).mean().item() for part in self.bias)
+        return value, error
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; means are over the seeds."""
+
+    name: str
+    l1: float
+    """Eq. (9), mean over the seeds."""
+    l1_se: float
+    """Its standard error from the seeds and from the inputs together."""
+    l1_by_seed: list[float]
+    inputs: int
+    """Measured on so many."""
+    reference_se: float
+    """Mean statistical error of the reference."""
+    reference_bias: float
+    """Mean estimated discretisation error of the reference."""
+    reference_bias_se: float
+    """Standard error of that estimate."""
+    seconds: float
+    """Wall clock of one training."""
+    seconds_by_seed: list[float]
+    memory_mb: float
+    """Most memory held during the trainings, torch itself included."""
+    published_l1: float
+    source: str
+    """Of the published error."""
+    gpu_seconds: float
+    """Of the paper's training on its graphics cards."""
+    paper_step_seconds: float
+    """One step of the paper's method on this machine."""
+    projected_seconds: float
+    """All steps of the paper's method on this machine."""
+    ratio: float
+    """Projected seconds over ours."""
+    greeks: dict[str, float]
+    """Errors of the named derivatives, the same metric."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The whole table and where it was made."""
+
+    rows: tuple[Row, ...]
+    seeds: int
+    threads: int
+    versions: dict[str, str]
+
+    def record(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        return asdict(self)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Columns and rows of the main table."""
+        ours = ("", "L1 ± s.e.", "ref. ±", "± bias", "s", "MB")
+        theirs = ("paper L1", "GPU s", "here s", "ratio")
+        return ours + theirs, [_cells(row) for row in self.rows]
+
+    def greeks(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Columns and rows of the table of Greeks; no rows if no family names any."""
+        columns = ("", "L1", "authors' weights")
+        return columns, [
+            (f"{row.name}: {name}", f"{value:.6f}", str(REMEASURED_GREEKS.get(name, "none (ReLU)")))
+            for row in self.rows
+            for name, value in row.greeks.items()
+        ]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.name,
+        f"{row.l1:.6f} ± {row.l1_se:.6f}",
+        f"{row.reference_se:.1e}" if row.reference_se else "exact",
+        f"{row.reference_bias:.1e}" if row.reference_bias else "–",
+        f"{row.seconds:.1f}",
+        f"{row.memory_mb:.0f}",
+        f"{row.published_l1}" + ("" if row.source == PAPER else "*"),
+        f"{row.gpu_seconds:.0f}",
+        f"{row.projected_seconds:.0f}",
+        f"{row.ratio:.0f}",
+    )
+
+
+def choose_entries(names: Sequence[str]) -> tuple[Entry, ...]:
+    """The entries of the named families; all of them for no name.
+
+    Example:
+        >>> [entry.name for entry in choose_entries(["basket-put"])]
+        ['basket-put', 'basket-put (EM-25)']
+    """
+    known = dict.fromkeys(entry.family.name() for entry in ENTRIES)
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"no benchmark for {unknown[0]!r}; there are: {', '.join(known)}.")
+    return tuple(entry for entry in ENTRIES if not names or entry.family.name() in names)
+
+
+def run_bench(
+    entries: Sequence[Entry] = ENTRIES,
+    seeds: int = 1,
+    effort: Effort = Effort(),  # noqa: B008  (frozen)
+    report: Report | None = None,
+    announce: Announce = lambda _text: None,
+) -> Bench:
+    """Train each entry for seeds 0 … seeds − 1, measure it, and time the paper's steps."""
+    timings: dict[str, float] = {}
+    rows = []
+    for entry in entries:
+        family = entry.family.name()
+        if family not in timings:
+            announce(f"{family}: timing the paper's method")
+            timings[family] = time_paper_step(entry.family, effort.paper_batch_size)
+        rows.append(run_entry(entry, seeds, timings[family], effort, report, announce))
+    versions = {name: version(name) for name in ("feynkac", "torch")}
+    versions["python"] = platform.python_version()
+    return Bench(tuple(rows), seeds, torch.get_num_threads(), versions)
+
+
+def run_entry(
+    entry: Entry,
+    seeds: int,
+    paper_step: float,
+    effort: Effort,
+    report: Report | None,
+    announce: Announce,
+) -> Row:
+    """One line of the table."""
+    reset_peak_memory()
+    solutions, seconds = [], []
+    for seed in range(seeds):
+        announce(f"{entry.name}: training, seed {seed}")
+        start = time.perf_counter()
+        solutions.append(_train(entry, seed, effort, report))
+        seconds.append(time.perf_counter() - start)
+    memory = peak_memory()
+    announce(f"{entry.name}: measuring")
+    run = solutions[0].manifest.run
+    yardstick = make_yardstick(entry.family, run, effort, biased=entry.scheme is None)
+    return _row(entry, yardstick, solutions, seconds, memory, paper_step, effort)
+
+
+def _train(entry: Entry, seed: int, effort: Effort, report: Report | None) -> Solution:
+    return solve(
+        entry.family,
+        method="fast",
+        budget=entry.budget * effort.budget_scale,
+        seed=seed,
+        scheme=entry.scheme,
+        report=report,
+        evaluations=1,
+    )
+
+
+def _row(
+    entry: Entry,
+    yardstick: Yardstick,
+    solutions: list[Solution],
+    seconds: list[float],
+    memory: float,
+    paper_step: float,
+    effort: Effort,
+) -> Row:
+    errors = [yardstick.measure(solution) for solution in solutions]
+    bias, bias_se = yardstick.mean_bias()
+    projected = paper_step * paper_setup(entry.family).steps
+    return Row(
+        name=entry.name,
+        l1=mean(e.l1 for e in errors),
+        l1_se=combined_error([e.l1 for e in errors], [e.l1_se for e in errors]),
+        l1_by_seed=[e.l1 for e in errors],
+        inputs=len(yardstick.points),
+        reference_se=errors[0].reference_se,
+        reference_bias=bias,
+        reference_bias_se=bias_se,
+        seconds=mean(seconds),
+        seconds_by_seed=seconds,
+        memory_mb=memory,
+        published_l1=entry.published_l1,
+        source=entry.source,
+        gpu_seconds=entry.gpu_seconds,
+        paper_step_seconds=paper_step,
+        projected_seconds=projected,
+        ratio=projected / mean(seconds),
+        greeks=mean_by_name([greek_errors(s, effort.greek_inputs) for s in solutions]),
+    )
+
+
+def make_yardstick(family: Family, run: Run, effort: Effort, biased: bool = True) -> Yardstick:
+    """The closed form, or a simulation as in `run`; `biased` if the true PDE is meant by it.
+
+    A reference simulated with the steps of the training shares the training's discretisation
+    error: what is measured then leaves that error out, and `bias` is its size.
+    """
+    generator = make_generator(0, "bench")
+    if isinstance(family, ClosedForm):
+        points = family.domain.sample(effort.inputs, generator)
+        reference = closed_form_values(family, points)
+        assert reference is not None
+        return Yardstick(points, reference)
+    points = family.domain.sample(effort.simulated_inputs, generator)
+    scheme: Scheme = run.scheme
+    for _ in range(effort.refinements if biased and scheme.order is not None else 0):
+        scheme = refined(scheme)
+    how = (family, scheme, run.noise, points, effort.paths, generator)
+    return Yardstick(points, replicated(*how), estimate_bias(*how) if biased else None)
+
+
+def combined_error(values: Sequence[float], errors: Sequence[float]) -> float:
+    """Standard error of the mean of `values` between seeds, and of each over the inputs.
+
+    The inputs are the same for all seeds, so that their part does not fall with more seeds.
+
+    Example:
+        >>> combined_error([1.0, 7.0], [4.0, 4.0])
+        5.0
+    """
+    between = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return math.hypot(between, mean(errors))
+
+
+def mean_by_name(records: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The mean of each name.
+
+    Example:
+        >>> mean_by_name([{"delta": 1.0}, {"delta": 2.0}])
+        {'delta': 1.5}
+    """
+    return {name: mean(record[name] for record in records) for name in records[0]}
+
+
+def greek_errors(solution: Solution, inputs: int) -> dict[str, float]:
+    """E[ |∂Φ − ∂u| / (1 + |∂u|) ] for each named derivative of a family with a closed form."""
+    family = solution.family
+    if not (isinstance(family, NamedGreeks) and isinstance(family, ClosedForm)):
+        return {}
+    domain, closed = solution.family.domain, family.closed_form
+    points = domain.sample(inputs, make_generator(0, "bench greeks"))
+
+    def u(flat: Tensor) -> Tensor:
+        return closed(*domain.split(flat))
+
+    def error(name: str) -> float:
+        greek = family.greeks[name]
+        truth = greek_value(u, domain, greek, points.double())
+        found = greek_value(solution.network, domain, greek, points).double()
+        return ((found - truth).abs() / (1.0 + truth.abs())).mean().item()
+
+    return {name: error(name) for name in family.greeks}
+
+
+def time_paper_step(family: Family, batch_size: int | None = None, repeats: int = 3) -> float:
+    """Seconds of a step of the paper's method: the median of `repeats` after one to warm up."""
+    ticks: list[float] = []
+    solve(
+        family,
+        method="paper",
+        steps=repeats + 1,
+        report=lambda progress: ticks.append(progress.seconds),
+        batch_size=batch_size,
+        evaluations=1,
+    )
+    return median(after - before for before, after in itertools.pairwise(ticks))
+
+
+def reset_peak_memory() -> None:
+    """Forget the high-water mark of this process, where the system can."""
+    with suppress(OSError):  # Linux only, see proc(5)
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> float:
+    """High-water mark of this process's resident memory in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,61 @@
+r"""How wrong is a scheme? From two step sizes on the same Brownian paths, for weak order q:
+
+    E Y_n − u  ≈  E[Y_n − Y_2n] · 2^q / (2^q − 1).
+
+Coupled paths make the difference small, so that few of them resolve it.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import Family
+from feynkac.sampling.labels import draw_paths, payoffs
+from feynkac.sampling.noise import Noise
+from feynkac.sampling.reference import CHUNK, Estimate
+from feynkac.sampling.scheme import Scheme
+
+
+def estimate_bias(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    replicates: int = 8,
+) -> Estimate:
+    """Estimated error of `scheme` at each input.  Shape: `(N, dim)` → `Estimate` of `(N, 1)`."""
+    if scheme.order is None:
+        zero = torch.zeros(len(inputs), 1, dtype=torch.float64, device=inputs.device)
+        return Estimate(zero, zero)
+    fine = refined(scheme)
+    rows = max(1, CHUNK // (fine.draws * family.domain.state_dim * paths))
+    found = []
+    for block in torch.split(inputs, rows):
+        repeats = []
+        for _ in range(replicates):
+            draw = draw_paths(family, fine, noise, block, paths, generator)
+            coarse = payoffs(family, scheme, block, coarsened(draw.z, fine.increments))
+            difference = coarse - payoffs(family, fine, block, draw.z)
+            repeats.append((difference * draw.weights).double().sum(-2))
+        found.append(torch.stack(repeats))
+    factor = 2**scheme.order / (2**scheme.order - 1)
+    values = torch.cat(found, dim=1) * factor
+    return Estimate(values.mean(0), values.std(0) / replicates**0.5)
+
+
+def refined(scheme: Scheme) -> Scheme:
+    """The same scheme with twice the steps."""
+    settings: Any = scheme
+    finer: Scheme = dataclasses.replace(settings, steps=2 * settings.steps)
+    return finer
+
+
+def coarsened(z: Tensor, increments: int) -> Tensor:
+    """Normals of half as many steps on the same path; of the rest every second one stays."""
+    pairs = z[:increments].unflatten(0, (-1, 2)).sum(1) / math.sqrt(2.0)  # type: ignore[no-untyped-call]
+    return torch.cat([pairs, z[increments:][::2]])

@@ -1,0 +1,146 @@
+r"""Log-ODE of weak order 2: one flow a step, along a random combination of the fields,
+
+    S ← e^L S,   L = h V_0 + √h Σ_j z_j V_j + (h/2) Σ_{j<k} η_j η_k [V_j, V_k]
+                     + (h²/12) Σ_j [V_j, [V_j, V_0]] + (h^{3/2}/12) Σ_{i≠j} z_j [V_i, [V_i, V_j]].
+
+The expectation of e^L agrees with that of the Brownian path to weighted degree 5: the products of
+independent normals η stand for the Lévy areas, the double brackets for what they leave over (the
+Gaussian form of the cubature of Lyons and Victoir, 2004). On the paper's basket 2 steps are 0.0002
+off and 3 steps less than 0.0001, where 25 Euler–Maruyama steps are 0.04 off.
+
+For affine families brackets are commutators of matrices, computed once an input, and the flow is
+the exponential series, summed entry by entry over all paths and compiled into one loop.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.compilation import can_compile
+from feynkac.errors import InputError
+from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.family import Family
+from feynkac.families.point import Params
+from feynkac.sampling.fields import affine_fields
+from feynkac.sampling.scheme import Scheme
+
+SUBSTEPS, TERMS = 2, 8  # e^L = (e^{L/2})², each a series of so many terms
+WORTH_COMPILING = 2**14  # paths at once
+MOST_COMPILED = 4  # dimensions: the code grows with their square
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class LogOde(Scheme):
+    """Log-ODE with `steps` equal steps, for affine families.
+
+    Example:
+        >>> LogOde(steps=2).draws
+        4
+    """
+
+    order: ClassVar[int] = 2
+    steps: Annotated[int, Field(ge=1)] = 2
+    kind: Literal["log-ode"] = "log-ode"
+
+    @property
+    def draws(self) -> int:
+        """A vector z a step, then a vector η a step."""
+        return 2 * self.steps
+
+    @property
+    def increments(self) -> int:
+        """The first half."""
+        return self.steps
+
+    def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """State at time t of K paths an input.  Inside, paths run along the last axis.
+
+        Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
+        """
+        lead, (paths, dim) = z.shape[1:-2], z.shape[-2:]
+        fields = step_fields(p, t / self.steps).expand(*lead, 1, -1, -1, -1) / SUBSTEPS
+        fields = fields.reshape(-1, dim * (dim + 1), fields.shape[-1])
+        state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
+        exponential = _exponential(state)
+        for normal, area in zip(*z.reshape(len(z), -1, paths, dim).chunk(2), strict=True):
+            field = torch.bmm(fields, _weights(normal.mT, area.mT))
+            for _ in range(SUBSTEPS):
+                state = exponential(field, state)
+        return state.mT.reshape(*lead, paths, dim)
+
+    def check(self, family: Family) -> None:
+        """The family must be an `AffineLinear`."""
+        if not isinstance(family, AffineLinear):
+            raise InputError(
+                f"{type(family).__name__} is not affine-linear, so its brackets are not matrices; "
+                "use NinomiyaVictoir(steps=4) (--scheme nv:4)."
+            )
+
+
+def step_fields(p: Params, h: Tensor) -> Tensor:
+    """The fields that 1, z_1 … z_d and η_j η_k (j < k) multiply, as matrices (A | a).
+
+    Shape: parameters `(…, 1, ·)`, h `(…, 1, 1)` → `(…, 1, d, d+1, 1 + d + d(d−1)/2)`.
+    """
+    drift, *columns = affine_fields(p).unbind(-1)
+    h = h[..., None]
+    correction = sum(_twice(v, drift) for v in columns)
+    fields = [h * drift + h**2 / 12.0 * correction]
+    for j, column in enumerate(columns):
+        others = [_twice(v, column) for i, v in enumerate(columns) if i != j]
+        fields.append(h.sqrt() * (column + h / 12.0 * sum(others)))
+    areas = [0.5 * h * bracket(v, w) for v, w in itertools.combinations(columns, 2)]
+    return torch.stack([*fields, *areas], dim=-1)
+
+
+def bracket(v: Tensor, w: Tensor) -> Tensor:
+    """VW − WV of affine fields (A | a).  Shape: `(…, d, d+1)` each."""
+    return v[..., :-1] @ w - w[..., :-1] @ v
+
+
+def _twice(v: Tensor, w: Tensor) -> Tensor:
+    return bracket(v, bracket(v, w))
+
+
+def _weights(z: Tensor, eta: Tensor) -> Tensor:
+    """1, z and the products η_j η_k.  Shape: `(N, d, K)` each → `(N, 1 + d + d(d−1)/2, K)`."""
+    j, k = torch.triu_indices(eta.shape[1], eta.shape[1], offset=1, device=eta.device)
+    return torch.cat([torch.ones_like(z[:, :1]), z, eta[:, j] * eta[:, k]], dim=1)
+
+
+def _exponential(state: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    inputs, dim, paths = state.shape
+    many = inputs * paths >= WORTH_COMPILING and state.dtype is torch.float32
+    if many and dim <= MOST_COMPILED and can_compile(state.device.type):
+        return _compiled()
+    return affine_exponential
+
+
+@functools.cache
+def _compiled() -> Callable[[Tensor, Tensor], Tensor]:
+    return torch.compile(affine_exponential, dynamic=True)
+
+
+def affine_exponential(field: Tensor, x: Tensor) -> Tensor:
+    """e^V x for V(x) = A x + a.  Shape: field (A | a) `(N, d(d+1), K)`, x `(N, d, K)`."""
+    dim = x.shape[1]
+    rows = [field[:, i * (dim + 1) : (i + 1) * (dim + 1)].unbind(1) for i in range(dim)]
+    y = list(x.unbind(1))
+    term = [_dot(row, y) + row[dim] for row in rows]
+    for k in range(2, TERMS + 1):
+        y = [a + b for a, b in zip(y, term, strict=True)]
+        term = [_dot(row, term) * (1.0 / k) for row in rows]
+    return torch.stack([a + b for a, b in zip(y, term, strict=True)], dim=1)
+
+
+def _dot(row: tuple[Tensor, ...], x: list[Tensor]) -> Tensor:
+    total = row[0] * x[0]
+    for a, b in zip(row[1:], x[1:], strict=False):  # the constant stays out
+        total = total + a * b
+    return total

@@ -1,0 +1,52 @@
+r"""How many paths an input gets when a wall-clock budget is given.
+
+Simulation and network share the time of a step. If the first takes less than half of what the
+second takes, labels are too noisy for no gain, so K doubles; if more than twice, K is halved. The
+choice depends on the machine and is therefore stored with the run. Without a budget it is not made:
+then the same seed gives the same numbers.
+"""
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+from feynkac.sampling.noise import make_generator
+from feynkac.training.objective import Objective
+from feynkac.training.state import State
+
+MOST_DOUBLINGS = 2
+REPEATS = 5
+
+
+def choose_paths(
+    objective_of: Callable[[int], Objective], state: State, paths: int, seed: int
+) -> int:
+    """K near `paths` that balances simulation and network; `state` is left as it was."""
+    before = state.tensors()
+    simulation, network = _times(objective_of(paths), state, seed)
+    for _ in range(MOST_DOUBLINGS):
+        if simulation < 0.5 * network:
+            paths *= 2
+        elif simulation > 2.0 * network and paths >= 2:
+            paths //= 2
+        else:
+            break
+        simulation, network = _times(objective_of(paths), state, seed)
+    state.restore(before)
+    return paths
+
+
+def _times(objective: Objective, state: State, seed: int) -> tuple[float, float]:
+    """Median seconds of drawing a batch, and of one update with it."""
+    generator = make_generator(seed, "allocation", device=str(state.generator.device))
+    drawing, updating = [], []
+    objective.sample(generator)  # compiles, where something is compiled
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        batch = objective.sample(generator)
+        drawn = time.perf_counter()
+        objective.differentiate(state.network, batch, state.optimiser)
+        state.optimiser.step()
+        drawing.append(drawn - start)
+        updating.append(time.perf_counter() - drawn)
+    return median(drawing), median(updating)
