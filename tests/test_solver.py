@@ -302,6 +302,53 @@ def test_a_budgets_steps_are_fixed_when_it_begins(tmp_path):
         solve(tmp_path, report=stop_at(4), **settings)
 
 
+def test_a_budgets_paths_are_chosen_once_and_kept(tmp_path):
+    """Two paths take far less time than an update, so that there will be more of them."""
+    family = fk.BlackScholes()
+    settings = {"budget": 3.0, "paths": 2, "balance": True, "evaluations": 1, "out": tmp_path}
+    with pytest.raises(Interrupted, match="stopped at step 3 of"):
+        fk.solve(family, report=stop_at(3), **settings)
+    plan = json.loads((tmp_path / "run.json").read_bytes())
+    assert plan["run"]["training"]["paths"] == 2
+    assert plan["paths"] > 2
+
+    altered = plan | {"paths": 6, "steps": 5}  # what no timing would give
+    (tmp_path / "run.json").write_text(json.dumps(altered))
+    resumed = fk.solve(family, **settings)
+    assert (resumed.manifest.paths, resumed.manifest.steps) == (6, 5)
+    assert json.loads((tmp_path / "manifest.json").read_bytes())["paths"] == 6
+    assert resumed.manifest.run.training.paths == 2
+
+
+@pytest.mark.parametrize("settings", [{"steps": 3, "balance": True}, {"budget": 0.5}])
+def test_paths_are_as_given_without_a_budget_or_balance(settings):
+    given = {"paths": 2, "batch_size": 16, "evaluations": 1}
+    assert fk.solve(fk.BlackScholes(), **given, **settings).manifest.paths == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "balance"),
+    [
+        ({"budget": 1.0}, True),
+        ({"budget": 1.0, "paths": 64}, False),
+        ({"budget": 1.0, "paths": 64, "balance": True}, True),
+        ({"budget": 1.0, "balance": False}, False),
+        ({"steps": 3}, False),
+    ],
+)
+def test_paths_are_balanced_in_a_budget_unless_they_are_given(settings, balance):
+    assert plan_run(fk.BlackScholes(), "fast", None, None, settings).training.balance is balance
+
+
+@pytest.mark.parametrize("paths", [0, -2, None])
+def test_a_run_whose_paths_were_altered_is_refused(tmp_path, paths):
+    interrupted(tmp_path)
+    data = json.loads((tmp_path / "run.json").read_bytes())
+    (tmp_path / "run.json").write_text(json.dumps(data | {"paths": paths}))
+    with pytest.raises(ArtifactError, match=r"run\.json is damaged"):
+        solve(tmp_path)
+
+
 def test_checkpoints_come_at_their_interval(tmp_path):
     seen: list[bool] = []
 

@@ -86,7 +86,10 @@ class Solution:
         """
         generator = make_generator(seed, "error", device=str(self.network.mean.device))
         chosen = scheme or self.manifest.run.scheme
-        return measure_errors(self.network, self.family, chosen, generator, inputs, paths, report)
+        noise = self.manifest.run.noise
+        return measure_errors(
+            self.network, self.family, chosen, generator, inputs, paths, report, noise
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the artifact (see `storage`); an existing one is not overwritten."""

@@ -25,7 +25,7 @@ from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
 from feynkac.sampling.discretisation import estimate_bias
-from feynkac.sampling.noise import Independent, make_generator
+from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
@@ -310,12 +310,11 @@ def _require_same(run: Run, theirs: dict[str, Any], folder: Path) -> None:
 
 def _evaluator(run: Run, family: Family, device: str) -> Callable[[Network, int], Record]:
     """Fresh inputs each time if u is known there, otherwise the same simulated values."""
-    noise = None if isinstance(run.noise, Independent) else run.noise
 
     @functools.lru_cache(maxsize=1)
     def yardstick(*stream: int) -> Yardstick:
         generator = make_generator(run.training.seed, "evaluation", *stream, device=device)
-        return make_yardstick(family, run.scheme, generator, noise=noise)
+        return make_yardstick(family, run.scheme, generator, noise=run.noise)
 
     def evaluate(network: Network, step: int) -> Record:
         stream = (step,) if isinstance(family, ClosedForm) else ()

@@ -8,11 +8,14 @@ import pytest
 import torch
 
 from feynkac.analysis import metrics
-from feynkac.analysis.metrics import compare, measure_errors
+from feynkac.analysis.metrics import compare, make_yardstick, measure_errors
 from feynkac.families import BasketPut, BlackScholes, Box, ClosedForm, Domain, Family
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.noise import Independent
 from feynkac.sampling.reference import Estimate
+from feynkac.sampling.sobol import Sobol
 
 FAMILY = BlackScholes()
 
@@ -145,6 +148,35 @@ def test_without_closed_form_the_reference_is_simulated_with_its_error(generator
     assert few.inputs == many.inputs == 128
     assert few.reference_se / many.reference_se == pytest.approx(4, rel=0.15)
     assert 0 < many.reference_se < 0.05
+
+
+def zero(inputs):
+    return torch.zeros(len(inputs), 1)
+
+
+def test_a_reference_of_sobol_points_is_sharper_and_agrees():
+    plain, sobol = (
+        make_yardstick(
+            BasketPut(), LogOde(2), torch.Generator().manual_seed(3), paths=2**10, noise=noise
+        ).measure(zero)
+        for noise in (Independent(), Sobol())
+    )
+    assert sobol.reference_se < plain.reference_se / 3
+    assert sobol.inputs == plain.inputs == 128
+    assert abs(sobol.l1 - plain.l1) < 4.5 * plain.reference_se / 128**0.5
+
+
+def test_a_yardstick_is_made_once_and_measures_the_same_again():
+    family, u = BasketPut(), zero
+    settings = {"inputs": 64, "paths": 128, "noise": Sobol()}
+    generator = torch.Generator().manual_seed(0)
+    yardstick = make_yardstick(family, LogOde(2), generator, **settings)
+    drawn = generator.get_state()
+    first, again = yardstick.measure(u), yardstick.measure(u)
+    direct = measure_errors(u, family, LogOde(2), torch.Generator().manual_seed(0), **settings)
+    assert first == again == direct
+    assert torch.equal(generator.get_state(), drawn)
+    assert yardstick.measure(lambda v: zero(v) + 0.5) != first
 
 
 def test_the_map_sees_all_inputs_in_bounded_blocks(monkeypatch, generator):

@@ -9,6 +9,7 @@ from feynkac.networks.architecture import Architecture
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import Network, make_network
+from feynkac.networks.smooth import Smooth
 
 DOMAINS = [f.domain for f in (BlackScholes(), BasketPut(), HeatParaboloid(), HeatGaussian())]
 SMALL = Domain(x=Box([0.0, 10.0], [1.0, 30.0]), t=Box(0.0, 1e-3), sigma=Box(-5.0, 5.0))
@@ -38,6 +39,53 @@ def test_normalised_samples_have_zero_mean_and_unit_variance(generator):
     normalised = Network(Bare(), SMALL).normalise(SMALL.sample(count, generator)).double()
     assert normalised.mean(0).abs().max() < 4.5 / count**0.5
     assert (normalised.var(0) - 1).abs().max() < 4.5 * (0.8 / count) ** 0.5  # V[z²] = 9/5 − 1
+
+
+LATE = Domain(x=Box(0.0, 1.0), t=Box(0.5, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("domain", "lowest"), [(BlackScholes().domain, -(8**0.5)), (SMALL, -(8**0.5)), (LATE, -1.961)]
+)
+def test_root_time_too_has_zero_mean_and_unit_variance(domain, lowest, generator):
+    count = 50_000
+    normalised = Network(Smooth(), domain).normalise(domain.sample(count, generator)).double()
+    time = domain.slices()["t"].start
+    assert normalised.mean(0).abs().max() < 4.5 / count**0.5
+    assert (normalised.var(0) - 1).abs().max() < 4.5 * (1.4 / count) ** 0.5  # V[z²] = 7/5 for √t
+    assert normalised[:, time].min().item() == pytest.approx(lowest, abs=0.03)
+
+
+@pytest.mark.parametrize("domain", [BlackScholes().domain, LATE])
+@pytest.mark.parametrize("architecture", [Smooth(), Smooth(root_time=False), Multilevel()])
+def test_the_stretch_is_the_inverse_derivative_of_the_normalisation(
+    architecture, domain, generator
+):
+    network = Network(architecture, domain).double()
+    inputs = domain.sample(50, generator, torch.float64).requires_grad_()
+    (derivative,) = torch.autograd.grad(network.normalise(inputs).sum(), inputs)
+    torch.testing.assert_close(
+        network.stretch(inputs.detach()) * derivative, torch.ones_like(inputs)
+    )
+
+
+def test_normalising_leaves_its_input_alone(generator):
+    """Also one that shares memory with itself."""
+    network, inputs = Network(Smooth(), SMALL), SMALL.sample(1, generator)
+    before = inputs.clone()
+    shared = network.normalise(inputs.expand(3, -1))
+    assert torch.equal(inputs, before)
+    assert torch.equal(shared, network.normalise(inputs.repeat(3, 1)))
+
+
+def test_at_time_zero_values_and_gradients_are_finite(generator):
+    network = make_network(Smooth(), SMALL, generator)
+    inputs = SMALL.sample(8, generator)
+    inputs[:, SMALL.slices()["t"]] = 0.0
+    values = network(inputs.requires_grad_())
+    (gradient,) = torch.autograd.grad(values.sum(), inputs)
+    assert values.isfinite().all()
+    assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer", "none"])

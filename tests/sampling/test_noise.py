@@ -7,7 +7,8 @@ from scipy import stats
 from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
-from feynkac.sampling.labels import differential_labels
+from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.noise import Antithetic, Independent, Shape, make_generator, normals
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
@@ -129,8 +130,7 @@ def label_variances(family, scheme, noise, paths, inputs=16, repeats=64):
     """Mean variance of values and of slopes per normalised input, and the paths they took."""
     generator, domain = torch.Generator().manual_seed(1), family.domain
     at = domain.sample(inputs, generator, torch.float64).repeat_interleave(repeats, 0)
-    shape = Shape(len(at), paths, scheme.draws, domain.state_dim)
-    draw = noise.draw(shape, generator, torch.float64)
+    draw = draw_paths(family, scheme, noise, at, paths, generator)
     value, slope = differential_labels(family, scheme, at, draw)
     labels = (value, slope * domain.std)
     return [y.unflatten(0, (inputs, repeats)).var(1).mean() for y in labels], draw.z.shape[2]
@@ -140,6 +140,7 @@ BLACK_SCHOLES = (BlackScholes(), Exact())
 PARABOLOID = (HeatParaboloid(3), Exact())
 GAUSSIAN = (HeatGaussian(5), Exact())
 BASKET = (BasketPut(), EulerMaruyama(steps=5))
+LOG_ODE = (BasketPut(), LogOde(steps=2))
 
 
 @pytest.mark.parametrize(
@@ -149,14 +150,18 @@ BASKET = (BasketPut(), EulerMaruyama(steps=5))
         (BLACK_SCHOLES, Sobol(), 500, 30),  # 2500, 160
         (BLACK_SCHOLES, SphericalRadial(), 8, 1.5),  # 38, 3.0
         (PARABOLOID, Antithetic(), 1.4, 1),  # 1.9, 1.2
-        (PARABOLOID, Sobol(), 12, 8),  # 36, 23
+        (PARABOLOID, Sobol(), 12, 8),  # 46, 29
         (PARABOLOID, SphericalRadial(), 1e20, 1e20),  # exact
         (GAUSSIAN, Antithetic(), 0.8, 1.3),  # 1.3, 2.0
         (GAUSSIAN, Sobol(), 8, 14),  # 23, 43
         (GAUSSIAN, SphericalRadial(), 100, 60),  # 420, 240
         (BASKET, Antithetic(), 0.7, 0.6),  # 1.1, 0.9
-        (BASKET, Sobol(), 0.9, 0.6),  # 1.4, 1.0
+        (BASKET, Sobol(), 0.9, 0.6),  # 1.7, 1.1
         (BASKET, SphericalRadial(), 2, 1.2),  # 4.1, 2.1
+        (LOG_ODE, Antithetic(), 8, 0.8),  # 23, 1.5
+        (LOG_ODE, Sobol(aligned=False), 25, 1.5),  # 75, 3.7
+        (LOG_ODE, Sobol(), 100, 3),  # 340, 7.9
+        (LOG_ODE, SphericalRadial(), 3, 0.2),  # 8.7, 0.5
     ],
     ids=lambda case: case[0].name() if isinstance(case, tuple) else getattr(case, "kind", ""),
 )

@@ -82,8 +82,9 @@ def test_choices_are_the_same_every_time(family):
 
 def test_the_scheme_is_exact_where_possible():
     assert default_scheme(fk.BlackScholes()) == fk.Exact()
-    assert default_scheme(fk.BasketPut()) == fk.NinomiyaVictoir(steps=4)
-    assert default_scheme(Flat(3)) == fk.EulerMaruyama(steps=25)
+    assert default_scheme(fk.BasketPut()) == fk.LogOde(steps=2)
+    assert default_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=4)
+    assert default_scheme(Flat(4)) == fk.EulerMaruyama(steps=25)
     assert fast_setup(fk.BlackScholes(), fk.EulerMaruyama(3)).scheme == fk.EulerMaruyama(3)
 
 

@@ -26,7 +26,7 @@ class Problem:
         generator = torch.Generator().manual_seed(0)
         data = Data(FAMILY, Exact(), Sobol(), BATCH, 16)
         self.network = make_network(Smooth(width=10, depth=2), FAMILY.domain, generator).double()
-        self.objective = SobolevProjection(data, measure_scales(data, generator))
+        self.objective = SobolevProjection(data, measure_scales(data, self.network, generator))
         self.settings = GaussNewton(**settings)
         self.optimiser = self.settings.build(self.network)
         self.batches = [Batch(*(part.double() for part in data.sample(generator))) for _ in "12"]

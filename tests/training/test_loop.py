@@ -42,6 +42,9 @@ class Poisoned(Objective):
             batch.values[5] = torch.nan
         return batch
 
+    def with_paths(self, paths):
+        return self
+
     def differentiate(self, network, batch, optimiser):
         return OBJECTIVE.differentiate(network, batch, optimiser)
 
@@ -55,6 +58,9 @@ class Slow(Objective):
     def sample(self, generator):
         time.sleep(self.seconds)
         return OBJECTIVE.sample(generator)
+
+    def with_paths(self, paths):
+        return self
 
     def differentiate(self, network, batch, optimiser):
         return OBJECTIVE.differentiate(network, batch, optimiser)
@@ -333,3 +339,19 @@ def test_a_budget_leaves_time_for_the_evaluations():
 
     steps = steps_within(2.0, fresh_state(training), Slow(0.02), DOMAIN, training, evaluate)
     assert steps <= (2.0 - 10 * 0.1) / 0.02
+
+
+def test_what_only_the_first_evaluation_takes_is_counted_once():
+    """A simulated reference is made once: 10 such evaluations would exceed the budget."""
+    training, asked = Training(budget=2.0, evaluations=10), []
+
+    def evaluate(_network, step):
+        time.sleep(0.0 if asked else 0.4)
+        asked.append(step)
+        return {}
+
+    state = fresh_state(training)
+    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training, evaluate)
+    assert asked == [0, 0]
+    assert state.seconds >= 0.4
+    assert 10 <= steps <= (2.0 - 0.4) / 0.02

@@ -10,8 +10,12 @@ from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, HeatParaboloid
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.milstein import Milstein
+from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.training.optimisers import SGD, AdamW
 from feynkac.training.run import FamilyRecord, Run, differences, record_family, run_to_dict
 from feynkac.training.schedules import StepDecay
@@ -29,6 +33,8 @@ OTHER_TRAINING = {
     "schedule": [StepDecay(decay=0.5), StepDecay(patience=5), StepDecay(minimal=1e-7)],
     "batch_size": [64],
     "paths": [2],
+    "balance": [True],
+    "slopes": [False],
     "steps": [11],
     "budget": ["60s"],
     "seed": [1],
@@ -49,9 +55,15 @@ OTHER_RUNS = [
             Multilevel(norm="layer"),
             Multilevel(activation="silu"),
             FeedForward(),
+            Smooth(),
+            Smooth(root_time=False),
         )
     ),
-    *(replace(BASE, scheme=s) for s in (EulerMaruyama(25), EulerMaruyama(50))),
+    *(
+        replace(BASE, scheme=scheme(steps))
+        for scheme in (EulerMaruyama, Milstein, NinomiyaVictoir, LogOde)
+        for steps in (25, 50)
+    ),
     *(
         replace(BASE, training=Training(**{"steps": None if name == "budget" else 10, name: value}))
         for name, values in OTHER_TRAINING.items()

@@ -5,10 +5,11 @@ import torch
 
 from feynkac.errors import NonFiniteError
 from feynkac.families import BlackScholes, HeatParaboloid
-from feynkac.networks.network import make_network
+from feynkac.networks.network import SHORTEST_TIME, make_network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.exact import Exact
-from feynkac.sampling.noise import Antithetic
+from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.noise import Antithetic, Independent
 from feynkac.sampling.sobol import Sobol
 from feynkac.training.gauss_newton import GaussNewton
 from feynkac.training.loop import update
@@ -17,12 +18,10 @@ from feynkac.training.objective import Batch
 from feynkac.training.schedules import LinearDecay
 from feynkac.training.settings import Training
 from feynkac.training.sobolev import (
-    SMALLEST_TIME,
     Data,
     SobolevGradient,
     SobolevProjection,
     measure_scales,
-    time_weights,
 )
 from feynkac.training.state import State, load_checkpoint, save_checkpoint
 
@@ -34,8 +33,12 @@ def make_data(family, batch_size=16, paths=8):
     return Data(family, Exact(), Sobol(), batch_size, paths)
 
 
+def make_smooth(family, generator, depth=2):
+    return make_network(Smooth(width=9, depth=depth), family.domain, generator)
+
+
 def literal_loss(network, batch, scales, family, slope_weight):
-    """E (f − Y)² + (μ/p) Σ_j E ω_j² (∂_j f − ∂_j Y)² in normalised inputs and outputs."""
+    """E (f − Y)² + (μ/p) Σ_j E ω_j² (∂_j f − ∂_j Y)² in normalised √t, inputs and outputs."""
     domain = family.domain
     inputs = batch.inputs.clone().requires_grad_()
     u = network(inputs)
@@ -44,7 +47,7 @@ def literal_loss(network, batch, scales, family, slope_weight):
     for j in range(domain.dim):
         misfit = (gradient - batch.gradients)[:, j] * network.std[j] / network.scale
         if j == domain.slices()["t"].start:
-            misfit = misfit * (batch.inputs[:, j] / domain.boxes["t"].high[0]).sqrt()
+            misfit = misfit * 2.0 * batch.inputs[:, j].sqrt()
         term = (scales.slopes[j] * misfit).square().mean()
         loss = loss + slope_weight / domain.dim * term
     return loss
@@ -54,8 +57,8 @@ def literal_loss(network, batch, scales, family, slope_weight):
 @pytest.mark.parametrize("slope_weight", [0.0, 1.0, 2.5])
 def test_the_gradient_is_autograds(family, slope_weight, generator):
     data = make_data(family)
-    scales = measure_scales(data, generator)
-    network = make_network(Smooth(width=9, depth=3), family.domain, generator).double()
+    network = make_smooth(family, generator, depth=3).double()
+    scales = measure_scales(data, network, generator)
     network.shift.fill_(0.7)
     network.scale.fill_(1.9)
     batch = Batch(*(part.double() for part in data.sample(generator)))
@@ -73,8 +76,8 @@ def test_the_gradient_is_autograds(family, slope_weight, generator):
 @each_family
 def test_both_objectives_measure_the_same_loss(family, generator):
     data = make_data(family)
-    scales = measure_scales(data, generator)
-    network = make_network(Smooth(width=9, depth=2), family.domain, generator)
+    network = make_smooth(family, generator)
+    scales = measure_scales(data, network, generator)
     batch = data.sample(generator)
     losses = [
         objective(data, scales).differentiate(network, batch, optimiser.build(network))
@@ -85,31 +88,38 @@ def test_both_objectives_measure_the_same_loss(family, generator):
 
 @each_family
 def test_scales_are_those_of_the_solution(family, generator):
-    domain = family.domain
-    scales = measure_scales(make_data(family, 20_000, paths=256), generator)
+    domain, network = family.domain, make_smooth(family, generator)
+    scales = measure_scales(make_data(family, 20_000, paths=256), network, generator)
     inputs = domain.sample(20_000, generator, torch.float64)
     point = domain.split(inputs)
     u, partials = family.closed_form(*point), family.closed_partials(*point)
-    slopes = torch.cat([partials[n].flatten(1) for n in domain.boxes], 1) * domain.std / u.std()
-    rms = (slopes * time_weights(family, inputs)).square().mean(0).sqrt()
+    partials["t"] = partials["t"] * 2.0 * point.t.sqrt()
+    slopes = torch.cat([partials[n].flatten(1) for n in domain.boxes], 1) * network.std / u.std()
+    rms = slopes.square().mean(0).sqrt()
     assert scales.shift.item() == pytest.approx(u.mean().item(), rel=0.02)
     assert scales.scale.item() == pytest.approx(u.std().item(), rel=0.02)
     torch.testing.assert_close(scales.slopes.double(), 1.0 / rms, rtol=0.05, atol=0)
 
 
-def test_only_the_slope_in_time_is_weighed_down_towards_zero():
-    family = BlackScholes()
-    inputs = torch.tensor([[9.5, 0.0, 0.3, 11.0], [9.5, 0.25, 0.3, 11.0], [9.5, 1.0, 0.3, 11.0]])
-    expected = torch.ones(3, 4)
-    expected[:, 1] = torch.tensor([0.0, 0.5, 1.0])
-    assert torch.equal(time_weights(family, inputs), expected)
+def test_labels_of_the_slope_in_root_time_stay_bounded_towards_zero(generator):
+    """At the kink the pathwise ∂Y/∂t varies like 1/√t; in normalised √t it does not."""
+    family, network = BlackScholes(), make_smooth(BlackScholes(), generator)
+    spreads = []
+    for t in (1.0, 1e-6):
+        inputs = torch.tensor([[10.0, t, 0.3, 10.0]]).expand(4000, -1)
+        draw = draw_paths(family, Exact(), Independent(), inputs, 1, generator)
+        _, slopes = differential_labels(family, Exact(), inputs, draw)
+        spreads.append([s[:, 1].std() for s in (slopes, slopes * network.stretch(inputs))])
+    (raw, normalised), (raw_early, normalised_early) = spreads
+    assert raw_early > 300 * raw
+    assert 0.5 * normalised < normalised_early < 2 * normalised
 
 
 def test_samples_are_finite_labels_inside_the_domain(generator):
     family = BlackScholes()
     batch = Data(family, Exact(), Antithetic(), 5000, 4).sample(generator)
     assert family.domain.contains(batch.inputs).all()
-    assert batch.inputs[:, 1].min() >= SMALLEST_TIME
+    assert batch.inputs[:, 1].min() >= SHORTEST_TIME
     assert all(part.isfinite().all() for part in batch)
     assert (batch.values.shape, batch.gradients.shape) == ((5000, 1), (5000, 4))
 
@@ -127,7 +137,8 @@ def fresh_state(optimiser, seed=0):
 @pytest.mark.parametrize(("kind", "optimiser"), KINDS, ids=lambda kind: getattr(kind, "kind", ""))
 def test_six_steps_equal_three_a_file_and_three(kind, optimiser, tmp_path):
     data = make_data(FAMILY)
-    objective = kind(data, measure_scales(data, torch.Generator().manual_seed(1)))
+    network = fresh_state(optimiser).network
+    objective = kind(data, measure_scales(data, network, torch.Generator().manual_seed(1)))
     training = Training(steps=6, optimiser=optimiser, schedule=LinearDecay(warmup=2, hold=0.5))
 
     def advance(state, steps):
@@ -161,14 +172,16 @@ class Broken(BlackScholes):
 
 
 def test_a_constant_solution_has_finite_scales(generator):
-    scales = measure_scales(Data(Constant(), Exact(), Antithetic(), 64, 4), generator)
+    network = make_smooth(FAMILY, generator)
+    scales = measure_scales(Data(Constant(), Exact(), Antithetic(), 64, 4), network, generator)
     assert scales.shift == 2.0
     assert scales.scale > 0
     assert scales.slopes.isfinite().all()
 
 
 def test_a_nan_before_training_is_named(generator):
+    network = make_smooth(FAMILY, generator)
     with pytest.raises(
         NonFiniteError, match=r"before training: a NaN .* simulated paths, first at x="
     ):
-        measure_scales(Data(Broken(), Exact(), Antithetic(), 64, 4), generator)
+        measure_scales(Data(Broken(), Exact(), Antithetic(), 64, 4), network, generator)

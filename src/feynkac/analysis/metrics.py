@@ -15,7 +15,7 @@ from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family
-from feynkac.sampling.noise import Noise
+from feynkac.sampling.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
 from feynkac.sampling.scheme import Scheme
 
@@ -57,7 +57,7 @@ def measure_errors(
     inputs: int | None = None,
     paths: int = 2**12,
     report: Callable[[float], None] | None = None,
-    noise: Noise | None = None,
+    noise: Noise = Independent(),  # noqa: B008  (frozen)
 ) -> Errors:
     """Errors of `u` on fresh uniform inputs.
 
@@ -69,7 +69,7 @@ def measure_errors(
         inputs: how many; by default 2^16 with a closed form, else 128.
         paths: per input, if the reference is simulated.
         report: called with the fraction done.
-        noise: of the simulated reference, in 16 replicates; by default independent paths.
+        noise: of the simulated reference; unless independent, in 16 replicates.
     """
     yardstick = make_yardstick(family, scheme, generator, inputs, paths, report, noise)
     return yardstick.measure(u)
@@ -97,7 +97,7 @@ def make_yardstick(
     inputs: int | None = None,
     paths: int = 2**12,
     report: Callable[[float], None] | None = None,
-    noise: Noise | None = None,
+    noise: Noise = Independent(),  # noqa: B008  (frozen)
 ) -> Yardstick:
     """Fresh uniform inputs with reference values; arguments as `measure_errors`."""
     if inputs is not None and inputs < 2:
@@ -113,13 +113,13 @@ def make_yardstick(
 def _simulate(
     family: Family,
     scheme: Scheme,
-    noise: Noise | None,
+    noise: Noise,
     points: Tensor,
     paths: int,
     generator: torch.Generator,
     report: Callable[[float], None] | None,
 ) -> Estimate:
-    if noise is None:
+    if isinstance(noise, Independent):
         return monte_carlo(family, scheme, points, paths, generator, report)
     each = max(2, paths // REPLICATES)
     return replicated(family, scheme, noise, points, each, generator, REPLICATES, report)

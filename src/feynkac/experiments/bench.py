@@ -91,7 +91,7 @@ class Effort:
     """To measure on, with a simulated reference."""
     paths: int = 2**12
     """Of a simulated reference, per input and replicate."""
-    refinements: int = 0
+    refinements: int = 1
     """How often the steps of the true PDE's reference are doubled from those trained with."""
     greek_inputs: int = 20_000
     """To measure the Greeks on."""

@@ -355,6 +355,8 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
         "parameters": manifest.parameters,
         **{k: v for k, v in manifest.history[-1].items() if k != "step"},
         "steps": manifest.steps,
+        "paths": manifest.paths,
+        "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),
         "versions": manifest.versions,
     }
 
@@ -385,6 +387,9 @@ def _print_errors(title: str, result: dict[str, Any]) -> None:
             "seconds": f"{result['seconds']:.1f}",
             "parameters": str(result["parameters"]),
         }
+    if bias := result.get("discretisation"):
+        error = f"{decimals(bias['l1'])} ± {decimals(bias['se'])}"
+        shown["estimated error of the scheme"] = error
     print_table(title, ("", "value"), list(shown.items()))
 
 

@@ -28,7 +28,7 @@ def align(family: Family, inputs: Tensor, draw: Draw) -> Draw:
     first = torch.zeros_like(v)
     first[:, 0] = 1.0
     w = F.normalize(first - v, dim=-1)[:, None, :]
-    return draw._replace(z=draw.z - 2.0 * (draw.z @ w.mT) * w)
+    return draw._replace(z=draw.z - (draw.z * (2.0 * w)).sum(-1, keepdim=True) * w)
 
 
 def direction(family: Family, inputs: Tensor) -> Tensor:

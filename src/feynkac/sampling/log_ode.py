@@ -1,11 +1,11 @@
 r"""Log-ODE of weak order 2: one flow a step, along a random combination of the fields,
 
-    S ← e^L S,   L = h V_0 + √h Σ_j z_j V_j + (h/2) Σ_{j<k} η_j η_k [V_j, V_k]
+    S ← e^L S,   L = h V_0 + √h Σ_j z_j V_j + (h/2) Σ_{j<k} ε_jk [V_j, V_k]
                      + (h²/12) Σ_j [V_j, [V_j, V_0]] + (h^{3/2}/12) Σ_{i≠j} z_j [V_i, [V_i, V_j]].
 
-The expectation of e^L agrees with that of the Brownian path to weighted degree 5: the products of
-independent normals η stand for the Lévy areas, the double brackets for what they leave over (the
-Gaussian form of the cubature of Lyons and Victoir, 2004). On the paper's basket 2 steps are 0.0002
+The expectation of e^L agrees with that of the Brownian path to weighted degree 5: independent ε of
+variance one stand for the Lévy areas, the double brackets for what they leave over (the Gaussian
+form of the cubature of Lyons and Victoir, 2004). On the paper's basket 2 steps are 0.0002
 off and 3 steps less than 0.0001, where 25 Euler–Maruyama steps are 0.04 off.
 
 For affine families brackets are commutators of matrices, computed once an input, and the flow is
@@ -13,7 +13,7 @@ the exponential series, summed entry by entry over all paths and compiled into o
 """
 
 import functools
-import itertools
+import warnings
 from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
@@ -84,19 +84,20 @@ class LogOde(Scheme):
 
 
 def step_fields(p: Params, h: Tensor) -> Tensor:
-    """The fields that 1, z_1 … z_d and η_j η_k (j < k) multiply, as matrices (A | a).
+    """The fields that 1, z_1 … z_d and ε_jk (j < k) multiply, as matrices (A | a).
 
     Shape: parameters `(…, 1, ·)`, h `(…, 1, 1)` → `(…, 1, d, d+1, 1 + d + d(d−1)/2)`.
     """
-    drift, *columns = affine_fields(p).unbind(-1)
-    h = h[..., None]
-    correction = sum(_twice(v, drift) for v in columns)
-    fields = [h * drift + h**2 / 12.0 * correction]
-    for j, column in enumerate(columns):
-        others = [_twice(v, column) for i, v in enumerate(columns) if i != j]
-        fields.append(h.sqrt() * (column + h / 12.0 * sum(others)))
-    areas = [0.5 * h * bracket(v, w) for v, w in itertools.combinations(columns, 2)]
-    return torch.stack([*fields, *areas], dim=-1)
+    fields = affine_fields(p).movedim(-1, -3)
+    dim = fields.shape[-2]
+    h = h[..., None, None]
+    columns = fields[..., 1:, None, :, :]
+    once = bracket(columns, fields.unsqueeze(-4))  # [V_i, V_k] for i ≥ 1, k ≥ 0
+    twice = bracket(columns, once).sum(-4)
+    length = torch.cat([h, h.sqrt().expand(*h.shape[:-3], dim, 1, 1)], dim=-3)
+    i, k = torch.triu_indices(dim, dim + 1, offset=2, device=h.device)  # V_{i+1} and V_k, i+1 < k
+    scaled = torch.cat([length * (fields + h / 12.0 * twice), 0.5 * h * once[..., i, k, :, :]], -3)
+    return scaled.movedim(-3, -1)
 
 
 def bracket(v: Tensor, w: Tensor) -> Tensor:
@@ -104,22 +105,33 @@ def bracket(v: Tensor, w: Tensor) -> Tensor:
     return v[..., :-1] @ w - w[..., :-1] @ v
 
 
-def _twice(v: Tensor, w: Tensor) -> Tensor:
-    return bracket(v, bracket(v, w))
-
-
 def _weights(z: Tensor, eta: Tensor) -> Tensor:
-    """1, z and the products η_j η_k.  Shape: `(N, d, K)` each → `(N, 1 + d + d(d−1)/2, K)`."""
-    j, k = torch.triu_indices(eta.shape[1], eta.shape[1], offset=1, device=eta.device)
-    return torch.cat([torch.ones_like(z[:, :1]), z, eta[:, j] * eta[:, k]], dim=1)
+    """1, z and the areas ε.  Shape: `(N, d, K)` each → `(N, 1 + d + d(d−1)/2, K)`."""
+    return torch.cat([torch.ones_like(z[:, :1]), z, areas(eta)], dim=1)
+
+
+def areas(eta: Tensor) -> Tensor:
+    """Uncorrelated variables of variance one, a pair j < k each, from d normals.
+
+    Up to three dimensions there are as many normals as pairs. Above, products η_j η_k.
+    """
+    dim = eta.shape[1]
+    j, k = torch.triu_indices(dim, dim, offset=1, device=eta.device)
+    return eta[:, : len(j)] if len(j) <= dim else eta[:, j] * eta[:, k]
 
 
 def _exponential(state: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     inputs, dim, paths = state.shape
     many = inputs * paths >= WORTH_COMPILING and state.dtype is torch.float32
     if many and dim <= MOST_COMPILED and can_compile(state.device.type):
-        return _compiled()
+        return _compiled_exponential
     return affine_exponential
+
+
+def _compiled_exponential(field: Tensor, x: Tensor) -> Tensor:
+    with warnings.catch_warnings():  # the compiler looks at .grad of its arguments, in vain
+        warnings.filterwarnings("ignore", message=r"The \.grad attribute")
+        return _compiled()(field, x)
 
 
 @functools.cache

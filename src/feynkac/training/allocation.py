@@ -14,7 +14,7 @@ from feynkac.sampling.noise import make_generator
 from feynkac.training.objective import Objective
 from feynkac.training.state import State
 
-MOST_DOUBLINGS = 2
+MOST_DOUBLINGS = 1
 REPEATS = 5
 
 

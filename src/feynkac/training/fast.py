@@ -60,7 +60,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
         batch_size=256,
-        paths=64,
+        paths=128,
         steps=5000,
         balance=True,
     )

@@ -1,0 +1,104 @@
+"""Paths follow the clock: doubled or halved at most so often, and nothing else is changed."""
+
+import time
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from feynkac.families import BlackScholes
+from feynkac.networks.network import make_network
+from feynkac.networks.smooth import Smooth
+from feynkac.sampling.exact import Exact
+from feynkac.sampling.sobol import Sobol
+from feynkac.training.allocation import MOST_DOUBLINGS, choose_paths
+from feynkac.training.gauss_newton import GaussNewton
+from feynkac.training.muon import Muon
+from feynkac.training.objective import MeanSquare, Objective
+from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.sobolev import Data, SobolevGradient, SobolevProjection, measure_scales
+from feynkac.training.state import State
+
+FAMILY = BlackScholes()
+OBJECTIVE = MeanSquare(FAMILY, Exact(), batch_size=8)
+UPDATE = 0.02  # seconds
+MOST = 2**MOST_DOUBLINGS
+
+
+@dataclass(frozen=True)
+class Timed(Objective):
+    """A path takes `seconds`, an update `UPDATE`."""
+
+    seconds: float
+    paths: int = 1
+
+    def sample(self, generator):
+        time.sleep(self.paths * self.seconds)
+        return OBJECTIVE.sample(generator)
+
+    def with_paths(self, paths):
+        return replace(self, paths=paths)
+
+    def differentiate(self, network, batch, optimiser):
+        time.sleep(UPDATE)
+        return OBJECTIVE.differentiate(network, batch, optimiser)
+
+
+def fresh_state(optimiser):
+    generator = torch.Generator().manual_seed(0)
+    network = make_network(Smooth(width=8, depth=2), FAMILY.domain, generator)
+    return State(network, optimiser.build(network), generator)
+
+
+def assert_same(first, second):
+    assert first.keys() == second.keys()
+    assert [k for k in first if not torch.equal(first[k], second[k])] == []
+
+
+@pytest.mark.parametrize(
+    ("ratio", "paths", "chosen"),
+    [  # ratio: of the time of `paths` paths to that of an update
+        (0.05, 16, 16 * MOST),
+        (0.32, 16, 32),
+        (1.0, 16, 16),
+        (3.2, 16, 8),
+        (10.0, 16, 16 // MOST),
+        (10.0, 3, 1),
+        (10.0, 1, 1),
+    ],
+)
+def test_paths_balance_simulation_and_network(ratio, paths, chosen):
+    objective = Timed(ratio * UPDATE / paths)
+    assert choose_paths(objective.with_paths, fresh_state(AdamW()), paths, seed=0) == chosen
+
+
+def advance(state, objective):
+    """One step, so that there are moments to keep."""
+    objective.differentiate(state.network, objective.sample(state.generator), state.optimiser)
+    state.optimiser.step()
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "optimiser"),
+    [
+        (None, AdamW()),
+        (None, SGD()),
+        (SobolevGradient, Muon()),
+        (SobolevProjection, GaussNewton()),
+    ],
+    ids=["adamw", "sgd", "muon", "gauss-newton"],
+)
+def test_the_state_is_left_to_the_bit(kind, optimiser, steps):
+    state, objective = fresh_state(optimiser), OBJECTIVE
+    if kind is not None:
+        data = Data(FAMILY, Exact(), Sobol(), 8, 8)
+        pilot = torch.Generator().manual_seed(1)
+        objective = kind(data, measure_scales(data, state.network, pilot))
+    for _ in range(steps):
+        advance(state, objective)
+    before = state.tensors()
+    paths = choose_paths(objective.with_paths, state, 8, seed=0)
+    assert 8 // MOST <= paths <= 8 * MOST
+    assert_same(state.tensors(), before)
+    assert (state.step, state.seconds, state.history) == (0, 0.0, [])
