@@ -8,6 +8,7 @@ known), `ClosedPartials` (so are its derivatives), `NamedGreeks` (derivatives wi
 (the initial condition is not continuous).
 """
 
+import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -26,6 +27,15 @@ class Family(ABC):
 
     Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """A domain is asked for many times a step, so it is built once an instance."""
+        super().__init_subclass__(**kwargs)
+        written = cls.__dict__.get("domain")
+        if isinstance(written, property) and written.fget is not None:
+            once = functools.cached_property(written.fget)
+            once.__set_name__(cls, "domain")
+            cls.domain = once  # type: ignore[assignment]
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         if missing := getattr(cls, "__abstractmethods__", None):

@@ -4,8 +4,8 @@ r"""Turn the normals of each input so that the first one matters most:
 
 The law of z does not change, so every estimate stays unbiased. But Sobol' points are best in their
 first coordinate and along the axes, and a kink of φ now lies nearly across one axis: on the
-paper's basket 64 aligned points have 30 times less variance than 64 others. The direction is that
-of one Euler step, from 8 fixed points; it costs nothing beside the paths.
+paper's basket 64 aligned points have 400 times less variance than 64 independent paths and 5 times
+less than 64 Sobol' points as they are. The direction is that of one Euler step, from 8 points.
 """
 
 import functools

@@ -64,8 +64,9 @@ class LogOde(Scheme):
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
         lead, (paths, dim) = z.shape[1:-2], z.shape[-2:]
-        fields = step_fields(p, t / self.steps).expand(*lead, 1, -1, -1, -1) / SUBSTEPS
-        fields = fields.reshape(-1, dim * (dim + 1), fields.shape[-1])
+        fields = affine_fields(p).expand(*lead, 1, -1, -1, -1).flatten(0, -4)
+        h = (t / self.steps).expand(*lead, 1, 1).flatten()
+        fields = (step_fields(fields, h).flatten(1, 2) / SUBSTEPS).contiguous()  # bmm wants it so
         state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
         exponential = _exponential(state)
         for normal, area in zip(*z.reshape(len(z), -1, paths, dim).chunk(2), strict=True):
@@ -83,26 +84,31 @@ class LogOde(Scheme):
             )
 
 
-def step_fields(p: Params, h: Tensor) -> Tensor:
+def step_fields(fields: Tensor, h: Tensor) -> Tensor:
     """The fields that 1, z_1 … z_d and ε_jk (j < k) multiply, as matrices (A | a).
 
-    Shape: parameters `(…, 1, ·)`, h `(…, 1, 1)` → `(…, 1, d, d+1, 1 + d + d(d−1)/2)`.
+    Inside, inputs run along the last axis: there are many of them, and the matrices are tiny.
+
+    Shape: V_0 … V_d `(N, d, d+1, 1+d)`, h `(N,)` → `(N, d, d+1, 1 + d + d(d−1)/2)`.
     """
-    fields = affine_fields(p).movedim(-1, -3)
-    dim = fields.shape[-2]
-    h = h[..., None, None]
-    columns = fields[..., 1:, None, :, :]
-    once = bracket(columns, fields.unsqueeze(-4))  # [V_i, V_k] for i ≥ 1, k ≥ 0
-    twice = bracket(columns, once).sum(-4)
-    length = torch.cat([h, h.sqrt().expand(*h.shape[:-3], dim, 1, 1)], dim=-3)
+    fields = fields.permute(3, 1, 2, 0).contiguous()
+    dim = len(fields) - 1
+    columns = fields[1:, None]
+    once = bracket(columns, fields)  # [V_i, V_k] for i ≥ 1, k ≥ 0
+    twice = bracket(columns, once).sum(0)
+    length = torch.cat([h[None], h.sqrt().expand(dim, -1)])[:, None, None]
     i, k = torch.triu_indices(dim, dim + 1, offset=2, device=h.device)  # V_{i+1} and V_k, i+1 < k
-    scaled = torch.cat([length * (fields + h / 12.0 * twice), 0.5 * h * once[..., i, k, :, :]], -3)
-    return scaled.movedim(-3, -1)
+    scaled = torch.cat([length * (fields + h / 12.0 * twice), 0.5 * h * once[i, k]])
+    return scaled.permute(3, 1, 2, 0)
 
 
 def bracket(v: Tensor, w: Tensor) -> Tensor:
-    """VW − WV of affine fields (A | a).  Shape: `(…, d, d+1)` each."""
-    return v[..., :-1] @ w - w[..., :-1] @ v
+    """VW − WV of affine fields (A | a).  Shape: `(…, d, d+1, N)` each."""
+    return _compose(v, w) - _compose(w, v)
+
+
+def _compose(v: Tensor, w: Tensor) -> Tensor:
+    return (v[..., :-1, None, :] * w[..., None, :, :, :]).sum(-3)
 
 
 def _weights(z: Tensor, eta: Tensor) -> Tensor:

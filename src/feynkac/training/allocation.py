@@ -1,7 +1,8 @@
 r"""How many paths an input gets when a wall-clock budget is given.
 
 Simulation and network share the time of a step. If the first takes less than half of what the
-second takes, labels are too noisy for no gain, so K doubles; if more than twice, K is halved. The
+second takes, labels are noisier than they need be, so K doubles; if more than four times, K is
+halved: steps are too few. (On the basket, 128 paths at twice the network's time beat 64.) The
 choice depends on the machine and is therefore stored with the run. Without a budget it is not made:
 then the same seed gives the same numbers.
 """
@@ -27,7 +28,7 @@ def choose_paths(
     for _ in range(MOST_DOUBLINGS):
         if simulation < 0.5 * network:
             paths *= 2
-        elif simulation > 2.0 * network and paths >= 2:
+        elif simulation > 4.0 * network and paths >= 2:
             paths //= 2
         else:
             break

@@ -4,6 +4,8 @@ With few inputs, Gauss–Newton steps in the space of the samples; with many, Mu
 where all slopes of a batch of useful size no longer fit into one linear system.
 """
 
+import math
+
 import torch
 
 from feynkac.families.affine_linear import AffineLinear
@@ -26,6 +28,7 @@ from feynkac.training.setup import Setup
 FEW_INPUTS = 12
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 ROWS = 500  # values and slopes in one Gauss–Newton system
+NORMALS = 2048  # drawn for one input, if there are many inputs
 MOST_CUBATURE_PATHS = 128
 
 
@@ -60,10 +63,15 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
         batch_size=256,
-        paths=128,
+        paths=_affordable_paths(chosen.draws * family.domain.state_dim),
         steps=5000,
         balance=True,
     )
+
+
+def _affordable_paths(normals: int) -> int:
+    """A power of two from 16 to 128, so that an input costs about `NORMALS` normals."""
+    return int(min(128, max(16, 2 ** round(math.log2(NORMALS / normals)))))
 
 
 def default_scheme(family: Family) -> Scheme:
