@@ -1,4 +1,4 @@
-"""Log-ODE: weak order 2 without any noise, one result compiled or not, affine families only."""
+"""Log-ODE: weak order 2 without any noise, affine families only."""
 
 import math
 
@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from feynkac.compilation import can_compile
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, HeatParaboloid
 from feynkac.families.point import Params
-from feynkac.sampling import log_ode
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.log_ode import LogOde, affine_exponential, areas, bracket
+from feynkac.sampling.log_ode import LogOde, areas, bracket
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Independent
 from feynkac.sampling.reference import replicated
@@ -87,7 +85,7 @@ def test_first_and_second_moments_have_weak_order_2(dim, nodes, generator):
 
 
 def test_the_coefficients_of_these_tests_do_not_commute(generator):
-    v, w = columns_of(coefficients(2, generator))
+    v, w = (field[..., None] for field in columns_of(coefficients(2, generator)))
     assert bracket(v, w).norm() > 0.3 * v.norm() * w.norm()
 
 
@@ -145,33 +143,6 @@ def test_two_steps_agree_with_eight_of_ninomiya_victoir_on_the_basket(generator)
     assert noise.mean() < 0.0005  # 0.0001 was measured
     assert (difference.abs() < 4.5 * noise + 0.0005).all()
     assert abs(difference.mean()) < 0.0002
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3])
-def test_the_exponential_is_that_of_the_matrix(dim, generator):
-    """Up to the first term left out, ‖V‖⁹/9!."""
-    field = 0.1 * torch.randn(4, dim, dim + 1, 6, generator=generator, dtype=torch.float64)
-    x = torch.randn(4, dim, 6, generator=generator, dtype=torch.float64)
-    square = homogeneous(field.movedim(-1, 1).contiguous())
-    square[..., -1, :] = 0.0
-    point = torch.cat([x, torch.ones(4, 1, 6)], dim=1).movedim(-1, 1).unsqueeze(-1)
-    expected = (torch.linalg.matrix_exp(square) @ point).squeeze(-1)[..., :dim].movedim(1, -1)
-    found = affine_exponential(field.flatten(1, 2), x)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not can_compile(), reason="there is no C++ compiler")
-def test_compiled_values_and_slopes_are_the_eager_ones(generator, monkeypatch):
-    scheme, paths = LogOde(steps=2), 64
-    inputs = BASKET.domain.sample(log_ode.WORTH_COMPILING // paths, generator)
-    draw = draw_paths(BASKET, scheme, Independent(), inputs, paths, generator)
-    assert log_ode._exponential(draw.z[0].mT) is not affine_exponential
-    compiled = differential_labels(BASKET, scheme, inputs, draw)
-    monkeypatch.setattr(log_ode, "WORTH_COMPILING", math.inf)
-    eager = differential_labels(BASKET, scheme, inputs, draw)
-    for one, other in zip(compiled, eager, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_slopes_are_central_differences_of_the_labels(generator):

@@ -61,10 +61,11 @@ def assert_same(first, second):
         (0.05, 16, 16 * MOST),
         (0.32, 16, 32),
         (1.0, 16, 16),
-        (3.2, 16, 8),
-        (10.0, 16, 16 // MOST),
-        (10.0, 3, 1),
-        (10.0, 1, 1),
+        (2.0, 16, 16),
+        (6.0, 16, 8),
+        (20.0, 16, 16 // MOST),
+        (20.0, 3, 1),
+        (20.0, 1, 1),
     ],
 )
 def test_paths_balance_simulation_and_network(ratio, paths, chosen):

@@ -77,17 +77,27 @@ def measure_errors(
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Inputs with their reference values."""
+    """Inputs with reference values  u ± statistical ± discretisation error."""
 
     points: Tensor
     reference: Estimate
     domain: Domain
+    bias: Estimate | None = None
+    """Estimated discretisation error of the reference, where that was asked for."""
 
     def measure(self, u: Map) -> Errors:
         """Errors of `u` on the inputs."""
         with torch.no_grad():
             values = torch.cat([u(block) for block in torch.split(self.points, CHUNK)])
         return compare(values.double(), self.reference, self.points, self.domain)
+
+    def mean_bias(self) -> tuple[float, float]:
+        """Mean absolute discretisation error and its standard error, relative to 1 + |u|."""
+        if self.bias is None:
+            return 0.0, 0.0
+        scale = 1.0 + self.reference.value.abs()
+        value, error = ((part.abs() / scale).mean().item() for part in self.bias)
+        return value, error
 
 
 def make_yardstick(

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from feynkac.experiments.bench import Effort, Yardstick, make_yardstick
+from feynkac.analysis.metrics import Yardstick
+from feynkac.experiments.bench import Effort, yardstick_for
 from feynkac.families.family import Family, Jumps
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
@@ -169,7 +170,7 @@ def run_ablation(
     lengths = {"budget": budget, "seed": seed, "evaluations": 1}
     default = plan_run(family, "fast", None, None, lengths)
     announce(f"{family.name()}: reference")
-    yardstick = make_yardstick(family, default, effort)
+    yardstick = yardstick_for(family, default, effort)
     variants: list[Variant] = []
     for name, run in variant_runs(family, default).items():
         announce(f"{family.name()}: {name}")
@@ -195,7 +196,7 @@ def _measure(
     start = time.perf_counter()
     solution = execute(run, family, report=report)
     seconds = time.perf_counter() - start
-    errors = yardstick.measure(solution)
+    errors = yardstick.measure(solution.network)
     return Variant(
         name=name,
         l1=errors.l1,

@@ -13,7 +13,7 @@ import resource
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from statistics import mean, median, stdev
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from feynkac.analysis.metrics import CHUNK, Errors, compare
+from feynkac.analysis.metrics import REPLICATES, Yardstick, make_yardstick
 from feynkac.analysis.partials import greek_value
 from feynkac.errors import InputError
 from feynkac.families.basket_put import BasketPut
@@ -33,7 +33,6 @@ from feynkac.families.heat_paraboloid import HeatParaboloid
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.noise import make_generator
-from feynkac.sampling.reference import Estimate, closed_form_values, replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.solution import Solution
@@ -98,31 +97,6 @@ class Effort:
     """To measure the Greeks on."""
     paper_batch_size: int | None = None
     """In place of the paper's own."""
-
-
-@dataclass(frozen=True)
-class Yardstick:
-    """Inputs with reference values  u ± statistical ± discretisation error."""
-
-    points: Tensor
-    reference: Estimate
-    bias: Estimate | None = None
-    """Estimated discretisation error of the reference; None if there is none."""
-
-    def measure(self, solution: Solution) -> Errors:
-        """Errors of `solution` on the inputs."""
-        with torch.no_grad():
-            values = [solution.network(block) for block in torch.split(self.points, CHUNK)]
-        domain = solution.family.domain
-        return compare(torch.cat(values).double(), self.reference, self.points, domain)
-
-    def mean_bias(self) -> tuple[float, float]:
-        """Mean absolute discretisation error and its standard error, relative to 1 + |u|."""
-        if self.bias is None:
-            return 0.0, 0.0
-        scale = 1.0 + self.reference.value.abs()
-        value, error = ((part.abs() / scale).mean().item() for part in self.bias)
-        return value, error
 
 
 @dataclass(frozen=True)
@@ -260,7 +234,7 @@ def run_entry(
     memory = peak_memory()
     announce(f"{entry.name}: measuring")
     run = solutions[0].manifest.run
-    yardstick = make_yardstick(entry.family, run, effort, biased=entry.scheme is None)
+    yardstick = yardstick_for(entry.family, run, effort, biased=entry.scheme is None)
     return _row(entry, yardstick, solutions, seconds, memory, paper_step, effort)
 
 
@@ -285,7 +259,7 @@ def _row(
     paper_step: float,
     effort: Effort,
 ) -> Row:
-    errors = [yardstick.measure(solution) for solution in solutions]
+    errors = [yardstick.measure(solution.network) for solution in solutions]
     bias, bias_se = yardstick.mean_bias()
     projected = paper_step * paper_setup(entry.family).steps
     return Row(
@@ -310,24 +284,23 @@ def _row(
     )
 
 
-def make_yardstick(family: Family, run: Run, effort: Effort, biased: bool = True) -> Yardstick:
+def yardstick_for(family: Family, run: Run, effort: Effort, biased: bool = True) -> Yardstick:
     """The closed form, or a simulation as in `run`; `biased` if the true PDE is meant by it.
 
-    A reference simulated with the steps of the training shares the training's discretisation
-    error: what is measured then leaves that error out, and `bias` is its size.
+    Against the true PDE the steps are refined, and `bias` is what error is left in them.
     """
     generator = make_generator(0, "bench")
     if isinstance(family, ClosedForm):
-        points = family.domain.sample(effort.inputs, generator)
-        reference = closed_form_values(family, points)
-        assert reference is not None
-        return Yardstick(points, reference)
-    points = family.domain.sample(effort.simulated_inputs, generator)
+        return make_yardstick(family, run.scheme, generator, effort.inputs)
     scheme: Scheme = run.scheme
     for _ in range(effort.refinements if biased and scheme.order is not None else 0):
         scheme = refined(scheme)
-    how = (family, scheme, Sobol(), points, effort.paths, generator)
-    return Yardstick(points, replicated(*how), estimate_bias(*how) if biased else None)
+    count, paths = effort.simulated_inputs, REPLICATES * effort.paths
+    plain = make_yardstick(family, scheme, generator, count, paths, noise=Sobol())
+    if not biased:
+        return plain
+    bias = estimate_bias(family, scheme, Sobol(), plain.points, effort.paths, generator)
+    return replace(plain, bias=bias)
 
 
 def combined_error(values: Sequence[float], errors: Sequence[float]) -> float:

@@ -37,10 +37,16 @@ def affine_fields(p: Params) -> Tensor:
 
     Shape: sigma `(…, d, d, d+1)`, mu `(…, d, d+1)` → `(…, d, d+1, 1+d)`.
     """
-    linear, constant = p.sigma[..., :-1], p.sigma[..., -1].unsqueeze(-2)
-    columns = torch.cat([linear, constant], dim=-2)
-    correction = torch.einsum("...imj,...mkj->...ik", linear, columns)
-    return torch.cat([(p.mu - 0.5 * correction).unsqueeze(-1), columns], dim=-1)
+    drift, columns = ito_fields(p).tensor_split([1], dim=-1)
+    correction = torch.einsum("...imj,...mkj->...ik", p.sigma[..., :-1], columns)
+    return torch.cat([drift - 0.5 * correction.unsqueeze(-1), columns], dim=-1)
+
+
+def ito_fields(p: Params) -> Tensor:
+    """The same with μ in place of V_0."""
+    constant = p.sigma[..., -1].unsqueeze(-2)
+    columns = torch.cat([p.sigma[..., :-1], constant], dim=-2)
+    return torch.cat([p.mu.unsqueeze(-1), columns], dim=-1)
 
 
 def flow(field: Callable[[Tensor], Tensor], x: Tensor, s: Tensor | float) -> Tensor:

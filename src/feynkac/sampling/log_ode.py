@@ -9,12 +9,9 @@ form of the cubature of Lyons and Victoir, 2004). On the paper's basket 2 steps 
 off and 3 steps less than 0.0001, where 25 Euler–Maruyama steps are 0.04 off.
 
 For affine families brackets are commutators of matrices, computed once an input, and the flow is
-the exponential series, summed entry by entry over all paths and compiled into one loop.
+that of `affine_flow.py`.
 """
 
-import functools
-import warnings
-from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -22,17 +19,15 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.compilation import can_compile
 from feynkac.errors import InputError
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import Family
 from feynkac.families.point import Params
+from feynkac.sampling.affine_flow import compiled_for, exponential
 from feynkac.sampling.fields import affine_fields
 from feynkac.sampling.scheme import Scheme
 
-SUBSTEPS, TERMS = 2, 8  # e^L = (e^{L/2})², each a series of so many terms
-WORTH_COMPILING = 2**14  # paths at once
-MOST_COMPILED = 4  # dimensions: the code grows with their square
+SUBSTEPS = 2  # e^L = (e^{L/2})²: the series of e^L itself would need more terms
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -68,11 +63,11 @@ class LogOde(Scheme):
         h = (t / self.steps).expand(*lead, 1, 1).flatten()
         fields = (step_fields(fields, h).flatten(1, 2) / SUBSTEPS).contiguous()  # bmm wants it so
         state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
-        exponential = _exponential(state)
+        move = compiled_for(exponential, state)
         for normal, area in zip(*z.reshape(len(z), -1, paths, dim).chunk(2), strict=True):
             field = torch.bmm(fields, _weights(normal.mT, area.mT))
             for _ in range(SUBSTEPS):
-                state = exponential(field, state)
+                state = move(field, state)
         return state.mT.reshape(*lead, paths, dim)
 
     def check(self, family: Family) -> None:
@@ -124,41 +119,3 @@ def areas(eta: Tensor) -> Tensor:
     dim = eta.shape[1]
     j, k = torch.triu_indices(dim, dim, offset=1, device=eta.device)
     return eta[:, : len(j)] if len(j) <= dim else eta[:, j] * eta[:, k]
-
-
-def _exponential(state: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    inputs, dim, paths = state.shape
-    many = inputs * paths >= WORTH_COMPILING and state.dtype is torch.float32
-    if many and dim <= MOST_COMPILED and can_compile(state.device.type):
-        return _compiled_exponential
-    return affine_exponential
-
-
-def _compiled_exponential(field: Tensor, x: Tensor) -> Tensor:
-    with warnings.catch_warnings():  # the compiler looks at .grad of its arguments, in vain
-        warnings.filterwarnings("ignore", message=r"The \.grad attribute")
-        return _compiled()(field, x)
-
-
-@functools.cache
-def _compiled() -> Callable[[Tensor, Tensor], Tensor]:
-    return torch.compile(affine_exponential, dynamic=True)
-
-
-def affine_exponential(field: Tensor, x: Tensor) -> Tensor:
-    """e^V x for V(x) = A x + a.  Shape: field (A | a) `(N, d(d+1), K)`, x `(N, d, K)`."""
-    dim = x.shape[1]
-    rows = [field[:, i * (dim + 1) : (i + 1) * (dim + 1)].unbind(1) for i in range(dim)]
-    y = list(x.unbind(1))
-    term = [_dot(row, y) + row[dim] for row in rows]
-    for k in range(2, TERMS + 1):
-        y = [a + b for a, b in zip(y, term, strict=True)]
-        term = [_dot(row, term) * (1.0 / k) for row in rows]
-    return torch.stack([a + b for a, b in zip(y, term, strict=True)], dim=1)
-
-
-def _dot(row: tuple[Tensor, ...], x: list[Tensor]) -> Tensor:
-    total = row[0] * x[0]
-    for a, b in zip(row[1:], x[1:], strict=False):  # the constant stays out
-        total = total + a * b
-    return total
