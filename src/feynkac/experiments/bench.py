@@ -182,16 +182,17 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def choose_entries(names: Sequence[str]) -> tuple[Entry, ...]:
-    """The entries of the named families; all of them for no name.
+    """The entries of the named families or rows; all of them for no name.
 
     Example:
         >>> [entry.name for entry in choose_entries(["basket-put"])]
         ['basket-put', 'basket-put (EM-25)']
     """
     known = dict.fromkeys(entry.family.name() for entry in ENTRIES)
-    if unknown := [name for name in names if name not in known]:
+    rows = {entry.name for entry in ENTRIES}
+    if unknown := [name for name in names if name not in known.keys() | rows]:
         raise InputError(f"no benchmark for {unknown[0]!r}; there are: {', '.join(known)}.")
-    return tuple(entry for entry in ENTRIES if not names or entry.family.name() in names)
+    return tuple(e for e in ENTRIES if not names or {e.name, e.family.name()} & set(names))
 
 
 def run_bench(
@@ -210,6 +211,7 @@ def run_bench(
             announce(f"{family}: timing the paper's method")
             timings[family] = time_paper_step(entry.family, effort.paper_batch_size)
         rows.append(run_entry(entry, seeds, timings[family], effort, report, announce))
+        announce(f"{entry.name}: L1 {rows[-1].l1:.6f} ± {rows[-1].l1_se:.6f}")
     versions = {name: version(name) for name in ("feynkac", "torch")}
     versions["python"] = platform.python_version()
     return Bench(tuple(rows), seeds, torch.get_num_threads(), versions)
