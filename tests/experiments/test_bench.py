@@ -213,11 +213,13 @@ def test_peak_memory_forgets_what_was_freed():
 
 def test_each_training_is_announced():
     said: list[str] = []
-    run_bench(choose_entries(["black-scholes"]), effort=TINY, announce=said.append)
+    found = run_bench(choose_entries(["black-scholes"]), effort=TINY, announce=said.append)
+    (row,) = found.rows
     assert said == [
         "black-scholes: timing the paper's method",
         "black-scholes: training, seed 0",
         "black-scholes: measuring",
+        f"black-scholes: L1 {row.l1:.6f} ± {row.l1_se:.6f}",
     ]
 
 

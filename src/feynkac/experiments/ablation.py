@@ -162,7 +162,7 @@ def run_ablation(
     family: Family,
     budget: float | str = "20s",
     seed: int = 0,
-    effort: Effort = Effort(),  # noqa: B008  (frozen)
+    effort: Effort = Effort(paths=2**11),  # noqa: B008  (frozen)
     report: Callable[[Progress], None] | None = None,
     announce: Callable[[str], None] = lambda _text: None,
 ) -> Ablation:
