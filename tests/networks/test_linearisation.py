@@ -25,15 +25,20 @@ def randn(*shape, seed=1):
 class Case:
     """A network at a batch, its rows (values, then slopes) and their dense Jacobian."""
 
-    def __init__(self, k, depth):
-        self.network = Smooth(width=7, depth=depth).build(INPUTS).double()
+    def __init__(self, k, depth, products):
+        settings = Smooth(width=7, depth=depth, products=products)
+        self.network = settings.build(INPUTS).double()
         initialise(self.network, torch.Generator().manual_seed(0))
         self.x, self.v = randn(N, INPUTS), randn(N, k, INPUTS, seed=2)
         self.lin = linearise(self.network, self.x, self.v)
         parameters = dict(self.network.named_parameters())
         self.rows = self.evaluate(parameters).detach()
         jacobian = jacrev(self.evaluate)(parameters)
-        names = [f"{kind}.{i}" for i in range(depth + 1) for kind in ("weights", "biases")]
+        names = [
+            f"{kind}.{i}"
+            for i in range(len(self.network.weights))
+            for kind in ("weights", "biases")
+        ]
         flat = [jacobian[name].reshape(len(self.rows), -1) for name in names]
         self.jacobian = torch.cat(flat, 1).detach()
 
@@ -51,9 +56,14 @@ def directions(request):
     return request.param
 
 
+@pytest.fixture(params=[0, 6], ids=lambda products: f"{products} products")
+def products(request):
+    return request.param
+
+
 @pytest.fixture(params=[1, 2, 3], ids=lambda depth: f"depth {depth}")
-def case(request, directions):
-    return Case(directions, request.param)
+def case(request, directions, products):
+    return Case(directions, request.param, products)
 
 
 def joined(value, slope):
@@ -87,8 +97,8 @@ def test_push_forward_multiplies_by_the_jacobian(case):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_value_and_gradient_equal_autograd(depth):
-    network, x = Case(0, depth).network, randn(N, INPUTS).requires_grad_()
+def test_value_and_gradient_equal_autograd(depth, products):
+    network, x = Case(0, depth, products).network, randn(N, INPUTS).requires_grad_()
     value, gradient = value_and_gradient(network, x)
     expected = network(x)[:, 0]
     (slopes,) = torch.autograd.grad(expected.sum(), x)

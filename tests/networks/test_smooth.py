@@ -40,6 +40,22 @@ def test_equals_torchs_layers(inputs, depth, width):
     torch.testing.assert_close(network(x), theirs(x))
 
 
+def test_products_are_further_inputs():
+    network = drawn(Smooth(width=7, depth=1, products=3), 4)
+    a, b, hidden, last = network.weights
+    x = torch.randn(9, 4, generator=torch.Generator().manual_seed(1))
+    p, q = x @ a.mT + network.biases[0], x @ b.mT + network.biases[1]
+    seen = torch.cat([x, p * q], -1)
+    values = nn.functional.silu(seen @ hidden.mT + network.biases[2]) @ last.mT + network.biases[3]
+    torch.testing.assert_close(network(x), values)
+
+
+def test_products_start_small(generator):
+    network = drawn(Smooth(width=200, products=200), 100)
+    p, q = (torch.randn(2000, 100, generator=generator) @ w.mT for w in network.weights[:2])
+    assert 0.05 < (p * q).square().mean() < 0.3
+
+
 @pytest.mark.parametrize(
     ("inputs", "width", "depth", "count"), [(4, 32, 3, 2305), (1, 1, 1, 4), (111, 256, 2, 94_721)]
 )

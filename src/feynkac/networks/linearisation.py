@@ -6,9 +6,10 @@ adjoints δ_l = ∂f/∂z_l and their tangents δ̇_l = ∂_v δ_l, the derivati
 
     ∂f/∂W_l = δ_l ⊗ h_{l−1},     ∂(∂_v f)/∂W_l = δ̇_l ⊗ h_{l−1} + δ_l ⊗ ḣ_{l−1},
 
-a rank-one and a rank-two matrix. Products with the Jacobian J of all rows, with its transpose, and
-the Gram matrix J Jᵀ (the empirical tangent kernel) follow from these factors: J itself, rows times
-parameters, is never formed.
+a rank-one and a rank-two matrix. The factors of p ⊙ q are layers of the same form, with adjoints
+δ ⊙ q and δ ⊙ p. Multiplication by the Jacobian J of all rows, by its transpose, and the Gram matrix
+J Jᵀ (the empirical tangent kernel) follow from these factors: J itself, rows times parameters, is
+never formed.
 """
 
 from typing import NamedTuple
@@ -43,9 +44,10 @@ Step = list[tuple[Tensor, Tensor]]
 @torch.no_grad()
 def linearise(network: SmoothNetwork, x: Tensor, v: Tensor) -> Linearisation:
     """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`."""
-    h, dh = x, v
+    factors, inner, (last, last_bias) = network.layers()
+    made = [(torch.addmm(bias, x, weight.mT), v @ weight.mT) for weight, bias in factors]
+    h, dh = _with_products(x, v, made)
     hidden, jets = [], []
-    *inner, (last, last_bias) = zip(network.weights, network.biases, strict=True)
     for weight, bias in inner:
         hidden.append((h, dh))
         dz = dh @ weight.mT
@@ -61,14 +63,32 @@ def linearise(network: SmoothNetwork, x: Tensor, v: Tensor) -> Linearisation:
         a, da = first * back, second * back.unsqueeze(1) + first.unsqueeze(1) * (da @ weight)
         adjoints.append((a, da))
     layers = [Layer(*f, *b) for f, b in zip(hidden, reversed(adjoints), strict=True)]
+    back, tangent = (adjoint @ inner[0][0][:, x.shape[-1] :] for adjoint in (a, da))
+    for other, d_other in made:  # p first: it is the adjoint of B, and B's layer stands last
+        b, db = back * other, tangent * other.unsqueeze(1) + back.unsqueeze(1) * d_other
+        layers.insert(0, Layer(x, v, b, db))
     return Linearisation(value, slope, layers)
+
+
+def _with_products(
+    x: Tensor, v: Tensor, made: list[tuple[Tensor, Tensor]]
+) -> tuple[Tensor, Tensor]:
+    """(x, p ⊙ q) and its tangent, or x and v as they are."""
+    if not made:
+        return x, v
+    (p, dp), (q, dq) = made
+    tangent = dp * q.unsqueeze(1) + p.unsqueeze(1) * dq
+    return torch.cat([x, p * q], dim=-1), torch.cat([v, tangent], dim=-1)
 
 
 @torch.no_grad()
 def value_and_gradient(network: SmoothNetwork, x: Tensor) -> tuple[Tensor, Tensor]:
     """f and ∇f.  Shape: `(N, p)` → `(N,)`, `(N, p)`."""
+    factors, inner, (last, last_bias) = network.layers()
+    values = [torch.addmm(bias, x, weight.mT) for weight, bias in factors]
     h, slopes = x, []
-    *inner, (last, last_bias) = zip(network.weights, network.biases, strict=True)
+    if factors:
+        h = torch.cat([x, values[0] * values[1]], dim=-1)
     for weight, bias in inner:
         h, first, _ = silu_jet(torch.addmm(bias, h, weight.mT))
         slopes.append(first)
@@ -76,6 +96,10 @@ def value_and_gradient(network: SmoothNetwork, x: Tensor) -> tuple[Tensor, Tenso
     a = last.expand(len(x), -1)
     for (weight, _), first in zip(reversed(inner), reversed(slopes), strict=True):
         a = (first * a) @ weight
+    if factors:
+        a, b = a.tensor_split([x.shape[-1]], dim=-1)
+        for (weight, _), other in zip(factors, reversed(values), strict=True):
+            a = a + (b * other) @ weight
     return value, a
 
 

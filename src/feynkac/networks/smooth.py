@@ -1,9 +1,12 @@
 r"""A smooth network: SiLU layers of equal width and an affine output, written out by hand.
 
-    h₀ = x,   z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
+    h₀ = (x, p ⊙ q),   p = Ax + a,   q = Bx + b,
+    z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
 
-Smooth means that Γ exists; a ReLU network's second derivative is zero. The recursions for f, its
-input gradient and its Jacobian in the parameters are short enough to state, see `linearisation.py`.
+The products p ⊙ q are optional. Coefficients multiply states, σ(x) = σx, so that solutions depend
+on such products; sums of SiLU are poor at them. Smooth means that Γ exists; a ReLU network's second
+derivative is zero. The recursions for f, its input gradient and its Jacobian in the parameters are
+short enough to state, see `linearisation.py`.
 """
 
 import itertools
@@ -18,6 +21,9 @@ from torch.nn import functional as F  # noqa: N812
 from feynkac.networks.architecture import Architecture, Drawn
 
 GAIN = 1.6  # keeps the variance of silu layers near one
+FACTOR_GAIN = 0.6  # products start small
+Affine = tuple[Tensor, Tensor]
+"""Weight and bias of a layer."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -34,6 +40,8 @@ class Smooth(Architecture):
     """Neurons per hidden layer."""
     depth: Annotated[int, Field(ge=1)] = 3
     """Number of hidden layers."""
+    products: Annotated[int, Field(ge=0)] = 0
+    """Products of two learned combinations of the inputs, as further inputs."""
     root_time: bool = True
     """Whether it sees √t in place of t: where φ has a kink, u varies on that scale."""
     kind: Literal["smooth"] = "smooth"
@@ -48,26 +56,45 @@ class SmoothNetwork(Drawn):
 
     def __init__(self, settings: Smooth, inputs: int) -> None:
         super().__init__()
-        sizes = [inputs, *[settings.width] * settings.depth, 1]
-        pairs = list(itertools.pairwise(sizes))
+        products = settings.products
+        sizes = [inputs + products, *[settings.width] * settings.depth, 1]
+        self.factors = 2 if products else 0
+        """How many of the layers make the products: A and B come first."""
+        pairs = [(inputs, products)] * self.factors + list(itertools.pairwise(sizes))
         self.weights = nn.ParameterList(torch.empty(o, i) for i, o in pairs)
         self.biases = nn.ParameterList(torch.empty(o) for _, o in pairs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Layer after layer."""
-        *hidden, last = zip(self.weights, self.biases, strict=True)
+        """Products, then layer after layer."""
+        factors, hidden, last = self.layers()
+        if factors:
+            p, q = (F.linear(x, *factor) for factor in factors)
+            x = torch.cat([x, p * q], dim=-1)
         for weight, bias in hidden:
             x = F.silu(F.linear(x, weight, bias))
         return F.linear(x, *last)
 
+    def layers(self) -> tuple[list[Affine], list[Affine], Affine]:
+        """The factors of the products (two or none), the hidden layers, the output."""
+        *inner, last = zip(self.weights, self.biases, strict=True)
+        return inner[: self.factors], inner[self.factors :], last
+
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Normal weights of variance GAIN²/inputs (the first layer: 1/inputs), biases of ¼."""
-        last = len(self.weights) - 1
-        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            gain = GAIN if layer else 1.0
-            _normal(weight, gain * weight.shape[1] ** -0.5, generator)
-            _normal(bias, 0.5 if layer < last else 0.0, generator)
+        """Normal weights of variance gain²/inputs; biases of variance ¼ in the hidden layers."""
+        factors, (first, *hidden), last = self.layers()
+        for layer in factors:
+            _draw(layer, FACTOR_GAIN, 0.0, generator)
+        _draw(first, 1.0, 0.5, generator)
+        for layer in hidden:
+            _draw(layer, GAIN, 0.5, generator)
+        _draw(last, GAIN, 0.0, generator)
+
+
+def _draw(layer: Affine, gain: float, bias_std: float, generator: torch.Generator) -> None:
+    weight, bias = layer
+    _normal(weight, gain * weight.shape[1] ** -0.5, generator)
+    _normal(bias, bias_std, generator)
 
 
 def _normal(parameter: Tensor, std: float, generator: torch.Generator) -> None:

@@ -59,13 +59,13 @@ class LogOde(Scheme):
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
         lead, (paths, dim) = z.shape[1:-2], z.shape[-2:]
-        fields = affine_fields(p).expand(*lead, 1, -1, -1, -1).flatten(0, -4)
+        fields = affine_fields(p).movedim(-1, -3).expand(*lead, 1, -1, -1, -1).flatten(0, -4)
         h = (t / self.steps).expand(*lead, 1, 1).flatten()
-        fields = (step_fields(fields, h).flatten(1, 2) / SUBSTEPS).contiguous()  # bmm wants it so
+        fields = (step_fields(fields, h).flatten(2).mT / SUBSTEPS).contiguous()  # bmm wants it so
         state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
         move = compiled_for(exponential, state)
-        for normal, area in zip(*z.reshape(len(z), -1, paths, dim).chunk(2), strict=True):
-            field = torch.bmm(fields, _weights(normal.mT, area.mT))
+        for weights in _weights(z.reshape(len(z), -1, paths, dim)):
+            field = torch.bmm(fields, weights)
             for _ in range(SUBSTEPS):
                 state = move(field, state)
         return state.mT.reshape(*lead, paths, dim)
@@ -82,40 +82,47 @@ class LogOde(Scheme):
 def step_fields(fields: Tensor, h: Tensor) -> Tensor:
     """The fields that 1, z_1 … z_d and ε_jk (j < k) multiply, as matrices (A | a).
 
-    Inside, inputs run along the last axis: there are many of them, and the matrices are tiny.
+    With Q = Σ_i V_i V_i the double brackets are  Σ_i [V_i, [V_i, W]] = QW + WQ − 2 Σ_i V_i W V_i.
 
-    Shape: V_0 … V_d `(N, d, d+1, 1+d)`, h `(N,)` → `(N, d, d+1, 1 + d + d(d−1)/2)`.
+    Shape: V_0 … V_d `(N, 1+d, d, d+1)`, h `(N,)` → `(N, 1 + d + d(d−1)/2, d, d+1)`.
     """
-    fields = fields.permute(3, 1, 2, 0).contiguous()
-    dim = len(fields) - 1
-    columns = fields[1:, None]
-    once = bracket(columns, fields)  # [V_i, V_k] for i ≥ 1, k ≥ 0
-    twice = bracket(columns, once).sum(0)
-    length = torch.cat([h[None], h.sqrt().expand(dim, -1)])[:, None, None]
-    i, k = torch.triu_indices(dim, dim + 1, offset=2, device=h.device)  # V_{i+1} and V_k, i+1 < k
-    scaled = torch.cat([length * (fields + h / 12.0 * twice), 0.5 * h * once[i, k]])
-    return scaled.permute(3, 1, 2, 0)
+    dim = fields.shape[-2]
+    pairs = products(fields, fields)  # V_i V_k
+    square = pairs[:, 1:, 1:].diagonal(dim1=1, dim2=2).sum(-1).unsqueeze(1)
+    around = products(square, fields)[:, 0] + products(fields, square)[:, :, 0]
+    between = torch.einsum("nikab,nibc->nkac", pairs[:, 1:, :, :, :-1], fields[:, 1:])
+    j, k = torch.triu_indices(dim, dim, offset=1, device=h.device) + 1
+    once = pairs[:, j, k] - pairs[:, k, j]
+    h = h[:, None, None, None]
+    length = torch.cat([h, h.sqrt().expand(-1, dim, -1, -1)], dim=1)
+    twice = around - 2.0 * between
+    return torch.cat([length * (fields + h / 12.0 * twice), 0.5 * h * once], dim=1)
 
 
-def bracket(v: Tensor, w: Tensor) -> Tensor:
-    """VW − WV of affine fields (A | a).  Shape: `(…, d, d+1, N)` each."""
-    return _compose(v, w) - _compose(w, v)
+def products(v: Tensor, w: Tensor) -> Tensor:
+    """V_i W_k of affine fields (A | a).
+
+    Shape: `(N, I, d, d+1)`, `(N, J, d, d+1)` → `(N, I, J, d, d+1)`.
+    """
+    return torch.einsum("niab,nkbc->nikac", v[..., :-1], w)
 
 
-def _compose(v: Tensor, w: Tensor) -> Tensor:
-    return (v[..., :-1, None, :] * w[..., None, :, :, :]).sum(-3)
+def _weights(z: Tensor) -> Tensor:
+    """1, z and the areas ε of each step.
 
-
-def _weights(z: Tensor, eta: Tensor) -> Tensor:
-    """1, z and the areas ε.  Shape: `(N, d, K)` each → `(N, 1 + d + d(d−1)/2, K)`."""
-    return torch.cat([torch.ones_like(z[:, :1]), z, areas(eta)], dim=1)
+    Shape: `(2 steps, N, K, d)` → `(steps, N, 1 + d + d(d−1)/2, K)`.
+    """
+    normals, eta = z.mT.chunk(2)
+    return torch.cat([torch.ones_like(normals[..., :1, :]), normals, areas(eta)], dim=-2)
 
 
 def areas(eta: Tensor) -> Tensor:
     """Uncorrelated variables of variance one, a pair j < k each, from d normals.
 
     Up to three dimensions there are as many normals as pairs. Above, products η_j η_k.
+
+    Shape: `(…, d, K)` → `(…, d(d−1)/2, K)`.
     """
-    dim = eta.shape[1]
+    dim = eta.shape[-2]
     j, k = torch.triu_indices(dim, dim, offset=1, device=eta.device)
-    return eta[:, : len(j)] if len(j) <= dim else eta[:, j] * eta[:, k]
+    return eta[..., : len(j), :] if len(j) <= dim else eta[..., j, :] * eta[..., k, :]

@@ -56,8 +56,9 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
             steps=1000,
             balance=True,
         )
+    width = min(512, max(128, 64 * -(-2 * inputs // 64)))
     return Setup(
-        architecture=Smooth(width=min(512, max(128, 64 * -(-2 * inputs // 64))), depth=2),
+        architecture=Smooth(width=width, depth=2, products=width // 2),
         scheme=chosen,
         noise=noise,
         optimiser=Muon(),
