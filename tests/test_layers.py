@@ -21,12 +21,24 @@ LAYERS = [
     {"storage"},
     {"solution"},
     {"solver"},
+    {"control"},
     {"experiments"},
     {""},  # the facade, feynkac itself
     {"interfaces"},
 ]
-EXTRAS = {"matplotlib", "ray", "optuna", "fastapi", "uvicorn", "onnx", "onnxscript", "onnxruntime"}
-EDGE = {"interfaces", "experiments", "storage"}
+EXTRAS = {
+    "matplotlib",
+    "emcee",
+    "SALib",
+    "ray",
+    "optuna",
+    "fastapi",
+    "uvicorn",
+    "onnx",
+    "onnxscript",
+    "onnxruntime",
+}
+EDGE = {"interfaces", "experiments", "storage", "analysis"}
 
 
 def module_name(path):

@@ -344,6 +344,38 @@ def test_grad_is_the_derivative(paraboloid):
             torch.testing.assert_close(found, (up - down) / (2 * h), rtol=1e-7, atol=1e-8)
 
 
+def test_hessian_is_the_derivative_of_grad(paraboloid):
+    exact = Solution(paraboloid.family, clone_in_float64(paraboloid), paraboloid.manifest)
+    at = {name: value.double() for name, value in points(paraboloid.family, 3).items()}
+    h = 1e-5
+    for first, (second, value) in itertools.product(at, at.items()):
+        block = exact.hessian(first, second, **at)
+        assert block.shape == (*at[first].shape, *value.shape[1:])
+        for index in itertools.product(*map(range, value.shape[1:])):
+            step = torch.zeros_like(value)
+            step[(slice(None), *index)] = h
+            up = exact.grad(first, extrapolate=True, **at | {second: value + step})
+            down = exact.grad(first, extrapolate=True, **at | {second: value - step})
+            found = block[(..., *index)]
+            torch.testing.assert_close(found, (up - down) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+def test_along_is_the_gradient_times_the_direction(paraboloid):
+    at = points(paraboloid.family, 3)
+    turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
+    found = paraboloid.along({"t": 2.0, "sigma": turn}, **at)
+    by_sigma = (paraboloid.grad("sigma", **at) * turn).sum((-2, -1))
+    torch.testing.assert_close(found, 2.0 * paraboloid.grad("t", **at) + by_sigma)
+    with pytest.raises(InputError, match=r"expected the inputs x, t, sigma; unknown: kappa\."):
+        paraboloid.along({"kappa": 1.0}, **at)
+
+
+def test_one_point_along_many_directions(paraboloid):
+    at = {"x": 1.0, "t": 0.5, "sigma": 0.5}
+    found = paraboloid.along({"x": torch.eye(2)}, **at)
+    torch.testing.assert_close(found, paraboloid.grad("x", **at))
+
+
 def clone_in_float64(solution: Solution) -> torch.nn.Module:
     network = type(solution.network)(solution.manifest.run.architecture, solution.family.domain)
     network.load_state_dict(solution.network.state_dict())
@@ -352,7 +384,7 @@ def clone_in_float64(solution: Solution) -> torch.nn.Module:
 
 def test_greeks_are_the_named_derivatives(solution):
     greeks = solution.greeks(**AT)
-    assert list(greeks) == ["delta", "gamma", "vega", "theta"]
+    assert list(greeks) == ["delta", "gamma", "vega", "theta", "vanna", "volga"]
     assert torch.equal(greeks["delta"], solution.grad("x", **AT))
     assert torch.equal(greeks["vega"], solution.grad("sigma", **AT))
     assert torch.equal(greeks["theta"], -solution.grad("t", **AT))
@@ -379,7 +411,15 @@ def ask_greeks(solution, **at):
     return solution.greeks(**at)["delta"]
 
 
-@pytest.mark.parametrize("ask", [ask_value, ask_grad, ask_greeks])
+def ask_hessian(solution, **at):
+    return solution.hessian("x", "sigma", **at)
+
+
+def ask_along(solution, **at):
+    return solution.along({"x": 1.0}, **at)
+
+
+@pytest.mark.parametrize("ask", [ask_value, ask_grad, ask_greeks, ask_hessian, ask_along])
 @pytest.mark.parametrize(
     ("at", "message"),
     [

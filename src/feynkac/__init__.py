@@ -17,9 +17,13 @@ _HOMES = {
     "BasketPut": "families",
     "BlackScholes": "families",
     "Box": "families",
+    "Calibration": "analysis.calibration",
+    "Certificate": "analysis.certificates",
     "ClosedForm": "families",
     "ClosedPartials": "families",
     "Domain": "families",
+    "Effort": "analysis.certificates",
+    "ErrorMap": "analysis.error_map",
     "Errors": "analysis.metrics",
     "Estimate": "sampling.reference",
     "EulerMaruyama": "sampling.euler_maruyama",
@@ -45,14 +49,19 @@ _HOMES = {
     "NinomiyaVictoir": "sampling.ninomiya_victoir",
     "NonFiniteError": "errors",
     "Params": "families",
+    "Posterior": "analysis.posterior",
+    "Problem": "analysis.observations",
     "Progress": "training.loop",
     "SGD": "training.optimisers",
     "Smooth": "networks.smooth",
     "Sobol": "sampling.sobol",
+    "SobolIndices": "analysis.uncertainty",
     "Solution": "solution",
     "SphericalRadial": "sampling.spherical",
     "StepDecay": "training.schedules",
     "Training": "training.settings",
+    "Uncertainty": "analysis.uncertainty",
+    "add_control": "control",
     "monte_carlo": "sampling.reference",
     "solve": "solver",
 }
@@ -66,9 +75,13 @@ __all__ = [
     "BasketPut",
     "BlackScholes",
     "Box",
+    "Calibration",
+    "Certificate",
     "ClosedForm",
     "ClosedPartials",
     "Domain",
+    "Effort",
+    "ErrorMap",
     "Errors",
     "Estimate",
     "EulerMaruyama",
@@ -94,13 +107,18 @@ __all__ = [
     "NinomiyaVictoir",
     "NonFiniteError",
     "Params",
+    "Posterior",
+    "Problem",
     "Progress",
     "Smooth",
     "Sobol",
+    "SobolIndices",
     "Solution",
     "SphericalRadial",
     "StepDecay",
     "Training",
+    "Uncertainty",
+    "add_control",
     "load",
     "monte_carlo",
     "solve",
@@ -120,7 +138,14 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from feynkac.analysis.calibration import Calibration
+    from feynkac.analysis.certificates import Certificate, Effort
+    from feynkac.analysis.error_map import ErrorMap
     from feynkac.analysis.metrics import Errors
+    from feynkac.analysis.observations import Problem
+    from feynkac.analysis.posterior import Posterior
+    from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
+    from feynkac.control import add_control
     from feynkac.errors import (
         ArtifactError,
         FeynkacError,

@@ -1,6 +1,8 @@
 r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and time at once."""
 
-from collections.abc import Callable
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -8,16 +10,33 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from feynkac.analysis.calibration import Calibration, calibrate
+from feynkac.analysis.certificates import Certificate, Effort, certify
+from feynkac.analysis.distributions import Inputs
+from feynkac.analysis.error_map import ErrorMap, error_map
+from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, measure_errors
-from feynkac.analysis.partials import greek_value, partial
+from feynkac.analysis.observations import Problem, make_problem
+from feynkac.analysis.partials import along, greek_value, hessian, partial
+from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
+from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.errors import ArtifactError
 from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.family import Family, NamedGreeks
 from feynkac.networks.network import Network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
-from feynkac.storage import Manifest, read_artifact, record_domain, write_artifact
+from feynkac.storage import (
+    MANIFEST,
+    Manifest,
+    read_artifact,
+    read_domain,
+    record_domain,
+    write_artifact,
+)
 from feynkac.training.run import differences, record_family, run_to_dict
+
+CONTROL = "control"  # the folder of the companion
 
 
 @dataclass(frozen=True)
@@ -34,6 +53,8 @@ class Solution:
     family: Family
     network: Network
     manifest: Manifest
+    control: Control | None = None
+    """A companion that makes certificates sharp, see `add_control`."""
 
     def __call__(self, *, extrapolate: bool = False, **at: Any) -> Tensor:
         """u at the given inputs.
@@ -57,6 +78,26 @@ class Solution:
             torch.Size([2, 2])
         """
         return partial(self.network, self.family.domain, name, self._join(at, extrapolate))
+
+    def hessian(self, first: str, second: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
+        """∂²u/∂first∂second.  Shape: leading axes, then those of both variables.
+
+        Example:
+            >>> import feynkac as fk
+            >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+            >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
+            torch.Size([])
+        """
+        inputs = self._join(at, extrapolate)
+        return hessian(self.network, self.family.domain, first, second, inputs)
+
+    def along(
+        self, direction: Mapping[str, Any], *, extrapolate: bool = False, **at: Any
+    ) -> Tensor:
+        """The derivative of u along a direction, one change a variable.  Shape: leading axes."""
+        inputs, domain = self._join(at, extrapolate), self.family.domain
+        change = dict.fromkeys(domain.boxes, 0.0) | dict(direction)
+        return along(self.network, inputs, domain.join(change, extrapolate=True).to(inputs))
 
     def greeks(self, *, extrapolate: bool = False, **at: Any) -> dict[str, Tensor]:
         """The derivatives the family has names for, such as delta; empty if it names none."""
@@ -91,6 +132,133 @@ class Solution:
             self.network, self.family, chosen, generator, inputs, paths, report, noise
         )
 
+    def certify(
+        self,
+        *,
+        tolerance: float | None = None,
+        effort: Effort = Effort(),  # noqa: B008  (frozen)
+        seed: int = 2,
+        report: Callable[[float], None] | None = None,
+        **at: Any,
+    ) -> Certificate:
+        """Check the network at given inputs by an unbiased estimate; see `certificates.py`."""
+        return self.certify_inputs(self._join(at, False), tolerance, effort, seed, report)
+
+    def certify_inputs(
+        self,
+        inputs: Tensor,
+        tolerance: float | None = None,
+        effort: Effort = Effort(),  # noqa: B008  (frozen)
+        seed: int = 2,
+        report: Callable[[float], None] | None = None,
+    ) -> Certificate:
+        """The same at flat inputs `(…, dim)`."""
+        run = self.manifest.run
+        control = self.control or self.as_control()
+        generator = make_generator(seed, "certificate", device=str(self.network.mean.device))
+        return certify(
+            self.network,
+            self.family,
+            run.scheme,
+            run.noise,
+            control,
+            inputs.reshape(-1, inputs.shape[-1]),
+            generator,
+            tolerance,
+            effort,
+            report,
+        )
+
+    def error_map(
+        self,
+        inputs: int = 1024,
+        *,
+        effort: Effort = Effort(),  # noqa: B008  (frozen)
+        seed: int = 3,
+        report: Callable[[float], None] | None = None,
+    ) -> ErrorMap:
+        """The error over the domain, from certificates at uniform inputs."""
+        generator = make_generator(seed, "map", device=str(self.network.mean.device))
+        points = self.family.domain.sample(inputs, generator)
+        found = self.certify_inputs(points, None, effort, seed, report)
+        return error_map(self.family.domain, points, found)
+
+    def value(self, *, corrected: bool = False, seed: int = 2, **at: Any) -> Tensor:
+        """u at the given inputs; `corrected`: with the correction of a certificate."""
+        if not corrected:
+            return self(**at)
+        inputs = self._join(at, False)
+        return self.certify_inputs(inputs, seed=seed).value.reshape(inputs.shape[:-1])
+
+    def as_control(self) -> Control:
+        """This network as a control for certificates."""
+        return Control(self.network, self.family.domain)
+
+    def observe(
+        self,
+        free: Sequence[str],
+        values: Any,
+        *,
+        noise: Any = None,
+        model: float | None = None,
+        **known: Any,
+    ) -> Problem:
+        """A calibration problem; see `observations.py`.
+
+        Args:
+            free: names of the variables to find.
+            values: what was observed, `(n,)`.
+            noise: standard deviation of the values, a number or `(n,)`.
+            model: standard error of this solution; by default as measured in training.
+            known: all other variables, once for all observations or for each.
+        """
+        error = self.model_error if model is None else model
+        return make_problem(self.exactly, self.family.domain, free, known, values, noise, error)
+
+    @property
+    def model_error(self) -> float:
+        """Standard error of a value: the last root mean square error, in the units of u."""
+        last = self.manifest.history[-1] if self.manifest.history else {}
+        typical = 1.0 + abs(float(self.network.shift))
+        return float(last.get("l2") or 0.0) * typical
+
+    def calibrate(self, problem: Problem, **settings: Any) -> Calibration:
+        """The parameters that explain observations best; see `calibration.py`."""
+        return calibrate(problem, **settings)
+
+    def posterior(
+        self, problem: Problem, start: Calibration, prior: Prior | None = None, **settings: Any
+    ) -> Posterior:
+        """Samples of the parameters given observations; see `posterior.py`."""
+        return sample_posterior(problem, start, prior, **settings)
+
+    def uncertainty(
+        self,
+        given: Mapping[str, Any] | None = None,
+        correlation: Mapping[tuple[str, str], float] | None = None,
+        **settings: Any,
+    ) -> Uncertainty:
+        """The law of u for random inputs; a variable that is not named is uniform."""
+        return propagate(self.quickly, self._inputs(given, correlation), **settings)
+
+    def sobol_indices(
+        self, given: Mapping[str, Any] | None = None, **settings: Any
+    ) -> SobolIndices:
+        """Which input the variance of u comes from."""
+        return sobol_indices(self.quickly, self._inputs(given, None), **settings)
+
+    def quickly(self, inputs: Tensor) -> Tensor:
+        """u at flat inputs of any dtype, in the network's own."""
+        return self.network(inputs.to(self.network.mean))  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def exactly(self) -> Network:
+        """The network in float64, for optimisers that look at the last digits."""
+        return copy.deepcopy(self.network).cpu().double()
+
+    def _inputs(self, given: Any, correlation: Any) -> Inputs:
+        return Inputs(self.family.domain, given or {}, correlation or {})
+
     def save(self, folder: str | Path) -> None:
         """Write the artifact (see `storage`); an existing one is not overwritten."""
         weights = {k: v.cpu() for k, v in self.network.state_dict().items()}
@@ -112,10 +280,25 @@ class Solution:
             network.load_state_dict(weights)
         except RuntimeError as error:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
-        return cls(chosen, network.eval().requires_grad_(False), manifest)
+        return cls(chosen, network.eval().requires_grad_(False), manifest, _read_control(folder))
 
     def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
         return self.family.domain.join(at, extrapolate).to(self.network.mean)
+
+
+def _read_control(folder: str | Path) -> Control | None:
+    """The companion, if the run has a finished one."""
+    path = Path(folder) / CONTROL
+    if not (path / MANIFEST).exists():
+        return None
+    manifest, weights = read_artifact(path)
+    domain = read_domain(manifest.domain)
+    try:
+        network = Network(manifest.run.architecture, domain)
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ArtifactError(f"the weights in {path} do not fit its manifest.") from error
+    return Control(network.eval().requires_grad_(False), domain)
 
 
 def _rebuild_family(manifest: Manifest) -> Family:

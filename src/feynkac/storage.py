@@ -10,12 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import safetensors.torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
+from feynkac.families.box import Box
 from feynkac.families.domain import Domain
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.training.run import FamilyRecord, Run
@@ -104,6 +106,15 @@ def record_domain(domain: Domain) -> dict[str, BoxRecord]:
         name: BoxRecord(shape=box.shape, low=box.low, high=box.high)
         for name, box in domain.boxes.items()
     }
+
+
+def read_domain(record: dict[str, BoxRecord]) -> Domain:
+    """The domain with these bounds."""
+    boxes = {
+        name: Box(np.reshape(box.low, box.shape), np.reshape(box.high, box.shape), box.shape)
+        for name, box in record.items()
+    }
+    return Domain(**boxes)
 
 
 def write_artifact(folder: Path, manifest: Manifest, weights: dict[str, Tensor]) -> None:

@@ -88,6 +88,8 @@ def test_named_greeks_agree_with_quantlib():
         }
         inputs = domain.join(at)
         found = {n: greek_value(u, domain, g, inputs).item() for n, g in FAMILY.greeks.items()}
+        assert found.keys() - expected.keys() == {"vanna", "volga"}  # see test_partials.py
+        found = {name: found[name] for name in expected}
         assert found == pytest.approx(expected, rel=1e-10, abs=0)
 
 

@@ -21,7 +21,10 @@ from feynkac.experiments import ablation
 from feynkac.interfaces.cli import app
 
 PROGRAM = str(Path(sys.executable).with_name("feynkac"))
-COMMANDS = ["families", "solve", "evaluate", "query", "demo"]
+COMMANDS = [
+    *("families", "solve", "evaluate", "query", "greeks", "calibrate", "uncertainty"),
+    *("demo", "bench", "ablation", "dimensions"),
+]
 QUICK = ["--method", "paper", "--steps", "5", "--batch-size", "64"]
 AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
 ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
@@ -151,7 +154,7 @@ def test_help_answers_in_half_a_second():
 def test_help_does_not_import_torch():
     code = (
         "import atexit, sys\n"
-        "heavy = {'torch', 'numpy', 'matplotlib'}\n"
+        "heavy = {'torch', 'numpy', 'scipy', 'matplotlib'}\n"
         "atexit.register(lambda: print(sorted(heavy & set(sys.modules))))\n"
         "from feynkac.interfaces.cli import main\n"
         "sys.argv = ['feynkac', 'solve', '--help']\n"
@@ -476,6 +479,10 @@ def test_query_against_the_closed_form(put):
         "gamma": pytest.approx(normal.pdf(d1) / (x * v), rel=1e-12),
         "vega": pytest.approx(x * normal.pdf(d1) * math.sqrt(t), rel=1e-12),
         "theta": pytest.approx(-x * normal.pdf(d1) * sigma / (2 * math.sqrt(t)), rel=1e-12),
+        "vanna": pytest.approx(-normal.pdf(d1) * (d1 - v) / sigma, rel=1e-12),
+        "volga": pytest.approx(
+            x * normal.pdf(d1) * math.sqrt(t) * d1 * (d1 - v) / sigma, rel=1e-12
+        ),
     }
     solution = fk.load(put)
     at = {"x": x, "t": t, "sigma": sigma, "strike": strike}

@@ -1,13 +1,20 @@
 """Strings of the command line: what they mean, and what is said of those that mean nothing."""
 
 import json
+import math
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feynkac.errors import InputError
-from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
+from feynkac.interfaces.parsing import (
+    family_settings,
+    parse_correlations,
+    parse_given,
+    parse_point,
+    parse_scheme,
+)
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.milstein import Milstein
@@ -95,3 +102,92 @@ def test_an_unknown_scheme_is_refused(text):
 def test_the_dimension_is_set_only_when_given():
     assert family_settings(None) == {}
     assert family_settings(5) == {"dim": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "mean", "std"),
+    [
+        ("normal(0.3,0.05)", 0.3, 0.05),
+        ("uniform(0.1, 0.6)", 0.35, 0.5 / math.sqrt(12)),
+        ("uniform(-2,-1)", -1.5, 1 / math.sqrt(12)),
+        (
+            "lognormal(2,0.5)",
+            2 * math.exp(0.125),
+            2 * math.exp(0.125) * math.sqrt(math.expm1(0.25)),
+        ),
+        ("beta(2,3)", 0.4, 0.2),
+    ],
+)
+def test_laws_by_name(text, mean, std):
+    law = parse_given([f" sigma = {text} "])["sigma"]
+    assert (law.mean(), law.std()) == (pytest.approx(mean), pytest.approx(std))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["sigma=normal(0.3,0.05)", "t=0.5", "x=[1,2]"],
+        ["x=[1,2],t=0.5", "sigma=normal(0.3,0.05)"],
+        ["t=0.5,sigma=normal(0.3,0.05),x=[1,2]"],
+    ],
+)
+def test_laws_and_numbers_may_stand_together(texts):
+    found = parse_given(texts)
+    assert found.pop("sigma").mean() == 0.3
+    assert found == {"t": 0.5, "x": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "normal(0.3)",
+        "normal(0.3,0.05,1)",
+        "normal(0.3,0)",
+        "normal(0.3,-1)",
+        "normal(nan,1)",
+        "normal(inf,1)",
+        "normal(0,inf)",
+        "normal()",
+        "uniform(0.6,0.1)",
+        "uniform(low,high)",
+        "lognormal(-1,0.5)",
+        "beta(0,1)",
+        "cauchy(0,1)",
+    ],
+)
+def test_what_is_no_law_is_shown(law):
+    with pytest.raises(InputError) as caught:
+        parse_given(["t=0.5", f"sigma={law}"])
+    expected = f"cannot read 'sigma={law}'; expected a number, or normal(mean,std), uniform(low,hi"
+    assert str(caught.value).startswith(expected)
+
+
+@pytest.mark.parametrize("texts", [["t=1", "t=2"], ["t=1,t=2"], ["t=1", "t=beta(1,2)"]])
+def test_an_input_given_twice_is_refused(texts):
+    with pytest.raises(InputError, match="'t' is given twice"):
+        parse_given(texts)
+
+
+def test_nothing_given_is_nothing():
+    assert parse_given([]) == {}
+    assert parse_correlations([]) == {}
+
+
+def test_correlations_are_numbers_by_pair():
+    found = parse_correlations(["sigma,strike=0.5", " x , t = -2.5e-1 "])
+    assert found == {("sigma", "strike"): 0.5, ("x", "t"): -0.25}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a=0.5", "a,b", "a,b=", "a,b=1", "a,b=-1.5", "a,b=e", "a,b,c=0.5", "a,a=0.5"]
+)
+def test_what_is_no_correlation_is_shown(text):
+    expected = f"cannot read '{text}'; expected two names and a number between -1 and 1"
+    with pytest.raises(InputError, match=expected):
+        parse_correlations([text])
+
+
+@pytest.mark.parametrize("again", ["a,b=0.1", "b,a=0.1"])
+def test_a_correlation_given_twice_is_refused(again):
+    with pytest.raises(InputError, match=r"the correlation of [ab] and [ab] is given twice"):
+        parse_correlations(["a,b=0.1", again])

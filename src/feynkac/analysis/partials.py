@@ -30,30 +30,63 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
         tensor([12.])
     """
     where = _columns(domain, name)
-    leaf = inputs.detach().requires_grad_()
-    return _shaped(_gradient(u(leaf), leaf)[..., where], domain, name)
+    return _shaped(gradient(u, inputs)[..., where], domain, name)
 
 
 @torch.inference_mode(False)
 @torch.enable_grad()
+def gradient(u: Map, inputs: Tensor) -> Tensor:
+    """All first derivatives.  Shape: `(…, dim)` → `(…, dim)`."""
+    leaf = inputs.detach().requires_grad_()
+    return _gradient(u(leaf), leaf).detach()
+
+
+@torch.inference_mode(False)
+@torch.enable_grad()
+def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> Tensor:
+    """∂²u/∂first∂second.  Shape: `(…, dim)` → `(…, *shape of first, *shape of second)`.
+
+    Example:
+        >>> from feynkac.families import Box, Domain
+        >>> domain = Domain(x=Box(0, 1), t=Box(0, 1))
+        >>> u = lambda v: v[..., :1] * v[..., 1:] ** 2
+        >>> hessian(u, domain, "x", "t", torch.tensor([[2.0, 3.0]]))
+        tensor([6.])
+    """
+    rows, columns = _columns(domain, first), _columns(domain, second)
+    leaf = inputs.detach().requires_grad_()
+    slopes = _gradient(u(leaf), leaf, create_graph=True)[..., rows]
+    block = torch.stack([_gradient(g, leaf)[..., columns] for g in slopes.unbind(-1)], dim=-2)
+    shape = (*domain.boxes[first].shape, *domain.boxes[second].shape)
+    return block.detach().reshape((*inputs.shape[:-1], *shape))
+
+
+@torch.inference_mode(False)
+def along(u: Map, inputs: Tensor, direction: Tensor) -> Tensor:
+    """The derivative of u along a direction.  Shape: `(…, dim)`, `(…, dim)` → `(…,)`, broadcast."""
+    same: list[Tensor] = torch.broadcast_tensors(inputs, direction)  # type: ignore[no-untyped-call]
+    at, change = (part.clone() for part in same)  # forward mode takes no broadcast views
+    slope: Tensor = torch.func.jvp(u, (at,), (change,))[1]
+    return slope.squeeze(-1).detach()
+
+
 def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     """A first or second derivative.  Shape: `(…, dim)` → `(…, *shape of its first variable)`."""
+    for name in greek.names:
+        _columns(domain, name)  # refuse an unknown one
     first, *rest = greek.names
     if not rest:
         return greek.sign * partial(u, domain, first, inputs)
-    where, other = _columns(domain, first), _columns(domain, rest[0])
     if len(rest) > 1 or (rest[0] != first and domain.boxes[rest[0]].size > 1):
         raise InputError(
             f"{greek.names} is not a Greek: expected one variable, or two of which the second is "
             "the first again or a scalar."
         )
-    leaf = inputs.detach().requires_grad_()
-    gradient = _gradient(u(leaf), leaf, create_graph=True)[..., where]
-    columns = []
-    for i, component in enumerate(gradient.unbind(-1)):
-        along = _gradient(component, leaf)[..., other]
-        columns.append(along[..., i if first == rest[0] else 0])
-    return greek.sign * _shaped(torch.stack(columns, -1), domain, first)
+    block = hessian(u, domain, first, rest[0], inputs)
+    sizes = (domain.boxes[first].size, domain.boxes[rest[0]].size)
+    columns = block.reshape((*inputs.shape[:-1], *sizes))
+    kept = columns.diagonal(dim1=-2, dim2=-1) if first == rest[0] else columns[..., 0]
+    return greek.sign * _shaped(kept, domain, first)
 
 
 def _gradient(values: Tensor, leaf: Tensor, create_graph: bool = False) -> Tensor:

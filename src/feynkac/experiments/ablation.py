@@ -71,6 +71,13 @@ def _constant_rate(_family: Family, run: Run) -> Run | None:
     return _retrained(run, schedule=StepDecay(patience=10**9))
 
 
+def _no_products(_family: Family, run: Run) -> Run | None:
+    network = run.architecture
+    if not isinstance(network, Smooth) or not network.products:
+        return None
+    return replace(run, architecture=replace(network, products=0))
+
+
 def _half_width(_family: Family, run: Run) -> Run | None:
     network = run.architecture
     if not isinstance(network, Smooth) or network.width < 2:
@@ -108,6 +115,7 @@ INGREDIENTS: dict[str, Change] = {
     "Muon instead of Gauss–Newton": _muon,
     "AdamW on values alone, independent paths": _adamw,
     "constant learning rate": _constant_rate,
+    "no products of inputs": _no_products,
     "half the width": _half_width,
     "one hidden layer": _one_layer,
     "Euler–Maruyama with 25 steps": _euler_maruyama,

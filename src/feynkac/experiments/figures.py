@@ -28,7 +28,7 @@ def draw_error_curve(history: Sequence[Mapping[str, float | int | None]], path: 
             label = name.replace("_", " ")
             axes.annotate(label, (seconds[0], level), va="bottom", color="grey")
     axes.set(yscale="log", xlabel="seconds", ylabel="L1 error, Eq. (9)")
-    return _write(figure, path)
+    return write_figure(figure, path)
 
 
 def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
@@ -59,7 +59,7 @@ def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
     figure.suptitle(
         "Black–Scholes put at σ = 0.35, K = 11: one network, its derivatives by autodiff"
     )
-    return _write(figure, path)
+    return write_figure(figure, path)
 
 
 def draw_scaling(study: Study, path: Path) -> Path:
@@ -76,7 +76,7 @@ def draw_scaling(study: Study, path: Path) -> Path:
         axes.set(
             xlabel="inputs 1 + d + d²", ylabel=f"{label} to L1 = {study.target:g}", title=title
         )
-    return _write(figure, path)
+    return write_figure(figure, path)
 
 
 def _column(history: Sequence[Mapping[str, float | int | None]], name: str) -> list[float]:
@@ -92,7 +92,8 @@ def _truth(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tenso
     return greek_value(u, family.domain, family.greeks[name], inputs)
 
 
-def _write(figure: Any, path: Path) -> Path:
+def write_figure(figure: Any, path: Path) -> Path:
+    """Save `figure` atomically."""
     content = io.BytesIO()
     figure.savefig(content, dpi=130)
     write_atomically(path, content.getvalue())

@@ -39,6 +39,8 @@ class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
         "gamma": Greek(("x", "x")),
         "vega": Greek(("sigma",)),
         "theta": Greek(("t",), sign=-1.0),
+        "vanna": Greek(("x", "sigma")),
+        "volga": Greek(("sigma", "sigma")),
     }
 
     @property

@@ -19,7 +19,10 @@ from feynkac.errors import InputError
 from feynkac.families.box import Box
 from feynkac.families.point import Params, Point
 
-RESERVED = {"extrapolate", "name"}
+RESERVED = {
+    *("extrapolate", "name", "first", "second", "direction", "tolerance", "effort", "seed"),
+    *("report", "corrected", "free", "values", "value", "noise", "model"),
+}
 ROUNDING = 1e-6  # relative; a few units in the last place of float32
 
 
@@ -137,9 +140,11 @@ class Domain:
         ]
         inputs = torch.cat(flat, dim=-1)
         self._check_values(inputs, extrapolate)
-        if extrapolate:
-            return inputs
-        return inputs.clamp(self._low.to(inputs.device), self._high.to(inputs.device))
+        return inputs if extrapolate else self.nearest(inputs)
+
+    def nearest(self, inputs: Tensor) -> Tensor:
+        """The nearest points of the domain.  Shape: `(…, dim)` → `(…, dim)`."""
+        return inputs.clamp(self._low.to(inputs), self._high.to(inputs))
 
     def contains(self, inputs: Tensor) -> Tensor:
         """Which flat inputs lie in the domain (up to rounding).  Shape: `(…, dim)` → `(…,)`."""

@@ -1,45 +1,30 @@
-"""The command `feynkac`. Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.
+"""The command `feynkac`: solving, measuring, experiments; the others are in `asking.py`."""
 
-torch is imported inside the commands, so that `--help` answers at once.
-"""
-
-import functools
-import json
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from feynkac import __version__
-from feynkac.errors import FeynkacError, InputError, Interrupted, NonFiniteError
-from feynkac.interfaces.parsing import family_settings, parse_point, parse_scheme
+from feynkac.errors import InputError
+from feynkac.interfaces.application import (
+    FamilyName,
+    Json,
+    RunFolder,
+    UserFamily,
+    app,
+    command,
+    load_solution,
+    print_json,
+)
+from feynkac.interfaces.asking import with_control
+from feynkac.interfaces.parsing import family_settings, parse_scheme
 
 if TYPE_CHECKING:
     from feynkac.solution import Solution
 
-P = ParamSpec("P")
-
-app = typer.Typer(
-    name="feynkac",
-    help="One network for a whole family of Kolmogorov PDEs: values, Greeks, error bars.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
-FamilyName = Annotated[
-    str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
-]
-UserFamily = Annotated[
-    str | None,
-    typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),
-]
 Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
 
 
@@ -49,54 +34,6 @@ def main() -> None:
         sys.argv.remove("--debug")
         sys.argv.insert(1, "--debug")
     app()
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"feynkac {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    _version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
-    ] = False,
-) -> None:
-    """Options of all commands."""
-    global _debug
-    _debug = debug
-
-
-_debug = False
-
-
-def command(body: Callable[P, None]) -> Callable[P, None]:
-    """Register `body` as a command whose errors become one sentence and an exit code."""
-
-    @functools.wraps(body)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            body(*args, **kwargs)
-        except (Exception, KeyboardInterrupt) as error:
-            if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
-                raise
-            text, code = _explain(error)
-            typer.echo(text, err=True)
-            raise typer.Exit(code) from None
-
-    return app.command()(guarded)
-
-
-def _explain(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, KeyboardInterrupt | Interrupted):
-        return f"interrupted: {error or 'stopped'}; run the same command to go on", 130
-    if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
-        return f"error: {error}", 1 if isinstance(error, NonFiniteError) else 2
-    first = str(error).strip().partition("\n")[0]
-    return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
 
 
 @command
@@ -118,7 +55,7 @@ def families(as_json: Json = False) -> None:
             }
             for name, family in found.items()
         ]
-        return _print_json({"families": described})
+        return print_json({"families": described})
     rows = [
         (
             name,
@@ -176,7 +113,7 @@ def solve(
     curve = _draw_error_curve(solution, folder)
     result = _summary(solution, folder) | {"wall_seconds": time.perf_counter() - start}
     if as_json:
-        return _print_json(result)
+        return print_json(result)
     _print_errors(f"{run.family.name}, method {method}", result)
     return typer.echo(f"saved in {folder}" + (f", error curve in {curve}" if curve else ""))
 
@@ -190,43 +127,29 @@ def evaluate(
         str, typer.Option(help="auto, exact, or euler, milstein, nv, log with :STEPS.")
     ] = "auto",
     seed: Annotated[int, typer.Option(help="Of the inputs and paths.", min=0)] = 1,
+    certify: Annotated[
+        bool, typer.Option("--map", help="Certify inputs instead: where is the error largest?")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="A PNG of that map.")] = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
     from feynkac.interfaces.console import fraction_display
 
-    solution = _load(run, family)
+    if out and not certify:
+        raise InputError("--out draws the map of errors; add --map.")
+    solution = load_solution(run, family)
+    if certify:
+        return _map(with_control(solution, run), inputs or 1024, seed, out, as_json)
     with fraction_display("simulating the reference") as report:
         errors = solution.error(
             inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=report
         )
     result = {"run": str(run), "seed": seed, **errors.record()}
     if as_json:
-        return _print_json(result)
+        return print_json(result)
     return _print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
-
-
-@command
-def query(
-    run: RunFolder,
-    at: Annotated[list[str], typer.Option("--at", help="x=9.5,t=0.5,…; may be repeated.")],
-    greeks: Annotated[bool, typer.Option("--greeks", help="Derivatives too.")] = False,
-    extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Leave the domain.")] = False,
-    family: UserFamily = None,
-    as_json: Json = False,
-) -> None:
-    """Ask RUN for values, and Greeks, at given inputs."""
-    from feynkac.interfaces.answers import answer, answer_rows
-    from feynkac.interfaces.console import print_table
-
-    solution = _load(run, family)
-    answers = [answer(solution, parse_point(text), greeks, extrapolate) for text in at]
-    if as_json:
-        return _print_json(answers[0] if len(answers) == 1 else {"answers": answers})
-    for text, found in zip(at, answers, strict=True):
-        print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
-    return None
 
 
 @command
@@ -242,7 +165,7 @@ def demo(
     with training_display() as report:
         result = run_demo(out, seed, report)
     if as_json:
-        return _print_json(result)
+        return print_json(result)
     print_table("Black–Scholes put, one network for all x, t, sigma, strike", *result["table"])
     return typer.echo("\n".join(f"figure {path}" for path in result["figures"]))
 
@@ -264,7 +187,7 @@ def bench(
     with training_display() as report:
         result = run_bench(entries, seeds, Effort(budget_scale), report, _announce)
     if as_json:
-        return _print_json(result.record())
+        return print_json(result.record())
     print_table(f"Mean over {seeds} seed(s), a hundredth of the paper's time", *result.table())
     if any(row.source != "the paper" for row in result.rows):
         typer.echo("* the authors' weights, re-measured against the true PDE")
@@ -289,7 +212,7 @@ def ablation(
     with training_display() as report:
         found = [run_ablation(f, budget, seed, report=report, announce=_announce) for f in chosen]
     if as_json:
-        return _print_json({"ablations": [result.record() for result in found]})
+        return print_json({"ablations": [result.record() for result in found]})
     if markdown:
         return typer.echo(to_markdown(found))
     for result in found:
@@ -318,8 +241,33 @@ def dimensions(
 
         draw_scaling(study, out)
     if as_json:
-        return _print_json(study.record() | ({"figure": str(out)} if out else {}))
+        return print_json(study.record() | ({"figure": str(out)} if out else {}))
     print_table(f"Cost to reach L1 = {target:g}, heat-paraboloid, seed {seed}", *study.table())
+    return typer.echo(f"figure {out}") if out else None
+
+
+def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json: bool) -> None:
+    from feynkac.interfaces.console import fraction_display, print_table
+
+    with fraction_display("certifying") as report:
+        found = solution.error_map(inputs, seed=seed, report=report)
+    result = found.record()
+    if out:
+        from feynkac.experiments.answer_figures import draw_error_map
+
+        draw_error_map(found, out)
+        result["figure"] = str(out)
+    if as_json:
+        return print_json(result)
+    low, high = found.interval
+    rows = [
+        ("L1 error, Eq. (9)", f"{found.mean.value:.6f} ± {found.mean.se:.6f}"),
+        ("its interval", f"{low:.6f} … {high:.6f}"),
+        ("mean of network − u", f"{found.signed.value:+.6f} ± {found.signed.se:.6f}"),
+        ("mean s.e. of the estimates", f"{found.noise:.6f}"),
+        ("largest error", f"{found.worst['error']:.6f}"),
+    ]
+    print_table(f"{inputs} certified inputs", ("", "value"), rows)
     return typer.echo(f"figure {out}") if out else None
 
 
@@ -332,17 +280,6 @@ def _parse_dims(text: str) -> list[int]:
 
 def _announce(text: str) -> None:
     typer.echo(text, err=True)
-
-
-def _load(run: Path, family: str | None) -> "Solution":
-    from feynkac.families.catalogue import find_family
-    from feynkac.solution import Solution
-    from feynkac.storage import read_artifact
-
-    if family is None:
-        return Solution.load(run)
-    manifest, _ = read_artifact(run)
-    return Solution.load(run, find_family(family, dict(manifest.family.fields)))
 
 
 def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
@@ -391,7 +328,3 @@ def _print_errors(title: str, result: dict[str, Any]) -> None:
         error = f"{decimals(bias['l1'])} ± {decimals(bias['se'])}"
         shown["estimated error of the scheme"] = error
     print_table(title, ("", "value"), list(shown.items()))
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    typer.echo(json.dumps(data))

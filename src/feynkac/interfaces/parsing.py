@@ -1,6 +1,7 @@
 """Strings of the command line to objects of the library, in one place."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ def parse_point(text: str) -> dict[str, Any]:
         {'x': [1, 2], 't': 0.5}
     """
     values: dict[str, Any] = {}
-    for part in re.split(r",(?=\s*[A-Za-z_]\w*\s*=)", text):
+    for part in _assignments(text):
         name, sign, value = part.partition("=")
         try:
             number = json.loads(value)
@@ -34,6 +35,10 @@ def parse_point(text: str) -> dict[str, Any]:
             raise InputError(f"{name.strip()!r} is given twice.")
         values[name.strip()] = number
     return values
+
+
+def _assignments(text: str) -> list[str]:
+    return re.split(r",(?=\s*[A-Za-z_]\w*\s*=)", text)
 
 
 def parse_scheme(text: str) -> "Scheme | None":
@@ -69,3 +74,68 @@ def parse_scheme(text: str) -> "Scheme | None":
 def family_settings(dim: int | None) -> dict[str, Any]:
     """The family fields that the command line can set."""
     return {} if dim is None else {"dim": dim}
+
+
+def parse_given(texts: list[str]) -> dict[str, Any]:
+    """Inputs of an uncertainty run: `sigma=normal(0.3,0.05)` and `t=0.5`.
+
+    Example:
+        >>> sorted(parse_given(["sigma=normal(0.3,0.05),t=0.5", "strike=11"]))
+        ['sigma', 'strike', 't']
+    """
+    values: dict[str, Any] = {}
+    for text in (part for together in texts for part in _assignments(together)):
+        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([a-z]+)\(([^()]*)\)\s*", text)
+        found = {match[1]: _law(match[2], match[3], text)} if match else parse_point(text)
+        for name, value in found.items():
+            if name in values:
+                raise InputError(f"{name!r} is given twice.")
+            values[name] = value
+    return values
+
+
+def _law(kind: str, arguments: str, text: str) -> Any:
+    from scipy import stats
+
+    laws: dict[str, Callable[[float, float], Any]] = {
+        "normal": lambda mean, std: stats.norm(mean, std),
+        "uniform": lambda low, high: stats.uniform(low, high - low),
+        "lognormal": lambda median, sigma: stats.lognorm(sigma, scale=median),
+        "beta": lambda a, b: stats.beta(a, b),
+    }
+    try:
+        first, second = (float(part) for part in arguments.split(","))
+        law = laws[kind](first, second)
+        if not (math.isfinite(first) and math.isfinite(second) and law.std() > 0.0):
+            raise ValueError
+    except (KeyError, ValueError):
+        raise InputError(
+            f"cannot read {text!r}; expected a number, or normal(mean,std), uniform(low,high), "
+            "lognormal(median,sigma) or beta(a,b)."
+        ) from None
+    return law
+
+
+def parse_correlations(texts: list[str]) -> dict[tuple[str, str], float]:
+    """Correlations of pairs from `sigma,strike=0.5`.
+
+    Example:
+        >>> parse_correlations(["sigma,strike=0.5"])
+        {('sigma', 'strike'): 0.5}
+    """
+    found: dict[tuple[str, str], float] = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*(\w+)\s*,\s*(\w+)\s*=\s*([-+.\deE]+)\s*", text)
+        try:
+            value = float(match[3]) if match else 2.0
+        except ValueError:
+            value = 2.0
+        if not match or match[1] == match[2] or not abs(value) < 1.0:
+            raise InputError(
+                f"cannot read {text!r}; expected two names and a number between -1 and 1, "
+                "as in sigma,strike=0.5."
+            )
+        if (match[1], match[2]) in found or (match[2], match[1]) in found:
+            raise InputError(f"the correlation of {match[1]} and {match[2]} is given twice.")
+        found[match[1], match[2]] = value
+    return found

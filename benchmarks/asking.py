@@ -1,0 +1,139 @@
+"""How fast a finished run answers, beside Monte Carlo in the same process.
+
+    python benchmarks/asking.py RUN [--certificates 32] [--samples 1000000] [--json]
+
+RUN is a folder written by `feynkac solve`; `feynkac query --certify` adds the control to it.
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+import torch
+
+import feynkac as fk
+from feynkac.sampling.noise import make_generator
+
+BATCH = 10_000
+
+
+def seconds(action, least=0.5):
+    """Of one call, by repeating it for half a second."""
+    action()
+    start, count = time.perf_counter(), 0
+    while count < 2 or time.perf_counter() - start < least:
+        action()
+        count += 1
+    return (time.perf_counter() - start) / count
+
+
+def throughput(solution):
+    """Values, and values with all first derivatives, a second."""
+    inputs = solution.family.domain.sample(BATCH, make_generator(0, "asking"))
+
+    def slopes():
+        leaf = inputs.clone().requires_grad_()
+        torch.autograd.grad(solution.network(leaf).sum(), leaf)
+
+    with torch.no_grad():
+        values = BATCH / seconds(lambda: solution.network(inputs))
+    return {"values_per_second": values, "gradients_per_second": BATCH / seconds(slopes)}
+
+
+def against_monte_carlo(solution, l1):
+    """Seconds an input for the same accuracy: plain Monte Carlo over the network."""
+    family, scheme, paths = solution.family, solution.manifest.run.scheme, 2**14
+    inputs = family.domain.sample(16, make_generator(1, "asking"))
+    found = []
+
+    def simulate():
+        generator = make_generator(2, "asking")
+        found.append(fk.monte_carlo(family, scheme, inputs, paths, generator))
+
+    per_path = seconds(simulate) / (16 * paths)
+    relative = found[0].error / (1 + found[0].value.abs())
+    variance = (relative.square() * paths).mean().item()
+    # E|N(0, s²)| = s √(2/π): the Monte Carlo error whose mean size is the network's
+    needed = variance / (l1**2 * np.pi / 2)
+    with torch.no_grad():
+        batch = family.domain.sample(BATCH, make_generator(0, "asking"))
+        per_value = seconds(lambda: solution.network(batch)) / BATCH
+    return {
+        "paths_needed": needed,
+        "monte_carlo_seconds": needed * per_path,
+        "network_seconds": per_value,
+        "ratio_at_equal_accuracy": needed * per_path / per_value,
+    }
+
+
+def certificates(solution, count):
+    """Variance reduction at equal paths and at equal time."""
+    family, scheme = solution.family, solution.manifest.run.scheme
+    inputs = family.domain.sample(count, make_generator(3, "asking"))
+    start = time.perf_counter()
+    found = solution.certify_inputs(inputs)
+    controlled = (time.perf_counter() - start) / (count * found.paths)
+    start = time.perf_counter()
+    fk.monte_carlo(family, scheme, inputs, found.paths, make_generator(4, "asking"))
+    plain = (time.perf_counter() - start) / (count * found.paths)
+    return {
+        "control": "companion" if solution.control else "network",
+        "median_variance_reduction": found.reduction.median().item(),
+        "smallest_variance_reduction": found.reduction.min().item(),
+        "median_ratio_at_equal_time": found.reduction.median().item() * plain / controlled,
+        "within": found.verdicts.count("within"),
+        "inputs": count,
+    }
+
+
+def calibration(solution, quotes=50):
+    """Three parameters from fifty quotes: seconds of a fit."""
+    domain = solution.family.domain
+    free = [name for name, box in domain.boxes.items() if box.size == 1][-3:]
+    if len(free) < 3:
+        return {}
+    inputs = domain.sample(quotes, make_generator(5, "asking"), torch.float64)
+    where = domain.slices()
+    for name in free:
+        inputs[:, where[name]] = domain.mean[where[name]]
+    with torch.no_grad():
+        values = solution.quickly(inputs).squeeze(-1).double().numpy()
+    known = {
+        name: inputs[:, columns].reshape(-1, *domain.boxes[name].shape).numpy()
+        for name, columns in where.items()
+        if name not in free
+    }
+    problem = solution.observe(free, values, noise=0.01, **known)
+    return {"free": free, "calibration_seconds": seconds(lambda: solution.calibrate(problem))}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("run")
+    parser.add_argument("--certificates", type=int, default=32)
+    parser.add_argument("--samples", type=int, default=10**6)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    solution = fk.load(given.run)
+    start = time.perf_counter()
+    solution.uncertainty(samples=given.samples)
+    uncertainty = time.perf_counter() - start
+    result = {
+        "family": solution.manifest.family.name,
+        **throughput(solution),
+        **against_monte_carlo(solution, solution.manifest.history[-1]["l1"]),
+        **certificates(solution, given.certificates),
+        **calibration(solution),
+        "uncertainty_seconds": uncertainty,
+        "uncertainty_samples": given.samples,
+    }
+    if given.json:
+        print(json.dumps(result))
+        return
+    for name, value in result.items():
+        print(f"{name:32}", f"{value:.4g}" if isinstance(value, float) else value)
+
+
+if __name__ == "__main__":
+    main()

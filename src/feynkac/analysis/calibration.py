@@ -1,0 +1,220 @@
+r"""Calibration: the parameters that explain observations best,  min_θ Σ r_i(θ)²  over the domain.
+
+Exact Jacobians come from the network; starts from a Sobol' set, all evaluated in one batch.
+Intervals are those of the linearised problem. The singular values of the Jacobian tell what the
+data cannot: a direction whose error would exceed the spread of the domain itself.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from scipy import optimize, stats
+
+from feynkac.analysis.observations import Array, Problem
+from feynkac.errors import InputError
+
+STARTS = 128
+DESCENTS = 4
+EDGE = 1e-3  # of the box: closer is on the boundary
+UNKNOWN = 12.0**-0.5  # standard deviation of a uniform variable on the unit interval
+RANK = 1e-12  # of the largest singular value: smaller is rounding
+SMALL_CHANCE = 1e-3
+LARGE_MISFIT = 0.05
+Descent = Callable[[Problem, Array], tuple[Array, int]]
+"""From a start to the best θ nearby, and the evaluations that took."""
+NO_NOISE = (
+    "as many numbers are sought as there are observations, so that their errors are unknown; "
+    "say the noise, or give more observations."
+)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was found; θ in the variables' own units, entries named by `labels`."""
+
+    labels: list[str]
+    estimate: Array
+    std: Array
+    """Standard errors; infinite where the data say nothing."""
+    interval: Array
+    """`(p, 2)`, cut to the domain."""
+    covariance: Array
+    confidence: float
+    residuals: Array
+    """u − observed, in the units of u."""
+    chi_square: float | None
+    """Σ r²; None if the noise is unknown."""
+    warnings: list[str]
+    evaluations: int
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the residuals."""
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    def record(self) -> dict[str, Any]:
+        """As plain data."""
+        rows = zip(self.labels, self.estimate, self.std, self.interval, strict=True)
+        return {
+            "estimate": {
+                label: {
+                    "value": float(value),
+                    "std": float(std) if np.isfinite(std) else None,
+                    "interval": interval.tolist(),
+                }
+                for label, value, std, interval in rows
+            },
+            "confidence": self.confidence,
+            "residual_rms": self.rms,
+            "chi_square": self.chi_square,
+            "residuals": self.residuals.tolist(),
+            "warnings": self.warnings,
+            "evaluations": self.evaluations,
+        }
+
+
+def calibrate(
+    problem: Problem,
+    method: Literal["least-squares", "sgd"] = "least-squares",
+    confidence: float = 0.9,
+    seed: int = 0,
+) -> Calibration:
+    """The best θ with its intervals, and warnings where they deserve none of your trust."""
+    methods: dict[str, Descent] = {"least-squares": _least_squares, "sgd": _gradient_descent}
+    if method not in methods:
+        raise InputError(f"unknown method {method!r}; expected one of: {', '.join(methods)}.")
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
+    found = [methods[method](problem, start) for start in _best_starts(problem, seed)]
+    best, _ = min(found, key=lambda end: float(np.sum(problem.residuals(end[0]) ** 2)))
+    return _summary(problem, best, confidence, STARTS + sum(count for _, count in found))
+
+
+def _best_starts(problem: Problem, seed: int) -> Array:
+    """The best few of a Sobol' set."""
+    size = len(problem.labels)
+    theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    misfit = (problem.residuals(theta) ** 2).sum(-1)
+    return np.asarray(theta[np.argsort(misfit)[:DESCENTS]])
+
+
+def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
+    inside = np.clip(start, 1e-6, 1.0 - 1e-6)
+    size = float(np.linalg.norm(problem.residuals(inside))) or 1.0  # gtol is absolute
+    found = optimize.least_squares(
+        lambda theta: problem.residuals(theta) / size,
+        inside,
+        lambda theta: problem.jacobian(theta) / size,
+        bounds=(0.0, 1.0),
+        xtol=1e-10,
+        ftol=1e-12,
+        gtol=1e-15,
+    )
+    return np.asarray(found.x), int(found.nfev)
+
+
+def _gradient_descent(problem: Problem, start: Array, steps: int = 500) -> tuple[Array, int]:
+    """As the paper proposes (Section 1.2): Adam on θ, kept in the cube."""
+    theta = torch.tensor(start, requires_grad=True)
+    optimiser = torch.optim.Adam([theta], lr=0.02, eps=1e-30)  # whatever the units of u
+    for step in range(steps):
+        optimiser.param_groups[0]["lr"] = 0.02 * (1.0 - step / steps)
+        here = theta.detach().numpy()
+        r = problem.residuals(here)
+        theta.grad = torch.as_tensor(2.0 * problem.jacobian(here).T @ r / len(r))
+        optimiser.step()
+        with torch.no_grad():
+            theta.clamp_(0.0, 1.0)
+    return np.asarray(theta.detach().numpy()), steps
+
+
+def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int) -> Calibration:
+    r, jacobian = problem.residuals(theta), problem.jacobian(theta)
+    freedom = len(r) - len(theta)
+    variance = _variance(problem, r, freedom)
+    _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.where(singular > RANK * singular[0], np.sqrt(variance) / singular, np.inf)
+    low, high = problem.bounds
+    width, spread = high - low, np.minimum(spread, 1e6)
+    covariance = (directions.T * spread**2) @ directions * np.outer(width, width)
+    std = np.sqrt(np.diag(covariance))
+    factor = _factor(problem, freedom, confidence)
+    estimate = problem.physical(theta)
+    sides = np.stack([estimate - factor * std, estimate + factor * std], axis=1)
+    interval = np.clip(sides, low[:, None], high[:, None])
+    warnings = [
+        *(_unidentified(problem, spread, directions) if np.isfinite(variance) else [NO_NOISE]),
+        *_on_the_boundary(problem, theta),
+        *_misfit(problem, r, freedom),
+    ]
+    return Calibration(
+        labels=problem.labels,
+        estimate=estimate,
+        std=np.where(std >= 1e4 * width, np.inf, std),
+        interval=interval,
+        covariance=covariance,
+        confidence=confidence,
+        residuals=r * problem.scale,
+        chi_square=None if problem.noise is None else float(r @ r),
+        warnings=warnings,
+        evaluations=evaluations,
+    )
+
+
+def _variance(problem: Problem, r: Array, freedom: int) -> float:
+    """Of a residual: known, estimated, or infinite where there is nothing to estimate it from."""
+    if problem.noise is not None:
+        return 1.0
+    return float(r @ r) / freedom + problem.model**2 if freedom else np.inf
+
+
+def _factor(problem: Problem, freedom: int, confidence: float) -> float:
+    """Half width of an interval in standard errors."""
+    tail = 0.5 + 0.5 * confidence
+    if problem.noise is None:
+        return float(stats.t.ppf(tail, max(1, freedom)))
+    return float(stats.norm.ppf(tail))
+
+
+def _unidentified(problem: Problem, spread: Array, directions: Array) -> list[str]:
+    found = []
+    for size, direction in zip(spread, directions, strict=True):
+        if size > UNKNOWN:
+            leading = np.argsort(-np.abs(direction))[:3]
+            parts = [f"{direction[i]:+.2f} {problem.labels[i]}" for i in leading]
+            found.append(
+                f"the data do not identify the combination {' '.join(parts)} (in units of the "
+                "domain's width): its error exceeds what the domain allows."
+            )
+    return found
+
+
+def _on_the_boundary(problem: Problem, theta: Array) -> list[str]:
+    low, high = problem.bounds
+    return [
+        f"{label} = {value:g} lies on the boundary of [{a:g}, {b:g}]; the best may be outside."
+        for label, value, a, b, t in zip(
+            problem.labels, problem.physical(theta), low, high, theta, strict=True
+        )
+        if min(t, 1.0 - t) < EDGE
+    ]
+
+
+def _misfit(problem: Problem, r: Array, freedom: int) -> list[str]:
+    if problem.noise is not None:
+        total = float(r @ r)
+        if freedom > 0 and stats.chi2.sf(total, freedom) < SMALL_CHANCE:
+            return [
+                f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
+                "freedom; the noise is larger than said, or the model is another."
+            ]
+        return []
+    size = float(np.sqrt(np.mean(r**2)))
+    level = float(np.mean(np.abs(problem.values)))
+    if size > LARGE_MISFIT * level:
+        return [f"large residuals: {size:.3g} rms, where the values are {level:.3g} on average."]
+    return []

@@ -1,0 +1,165 @@
+r"""Observations ((x_i, t_i), u_i) and the parameters that shall explain them.
+
+    r_i(θ) = (u(λ_i(θ)) − u_i) / s_i,    s_i² = noise_i² + model²,
+
+where θ collects the free variables, scaled to the unit cube, and all else is known, once for all
+observations or for each. `model` is the error of u itself, so that it is not mistaken for truth.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from feynkac.analysis.partials import Map, gradient
+from feynkac.errors import InputError
+from feynkac.families.domain import Domain
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Which θ explains the values? Build it with `make_problem`."""
+
+    u: Map
+    domain: Domain
+    free: tuple[str, ...]
+    inputs: Tensor
+    """Flat, `(n, dim)`, float64; the columns of the free variables are placeholders."""
+    values: Array
+    noise: Array | None
+    """Standard deviation of each value, `(n,)`; None: unknown, and equal for all."""
+    model: float = 0.0
+
+    @cached_property
+    def columns(self) -> list[int]:
+        """Of the free variables in the flat input."""
+        where = self.domain.slices()
+        return [i for name in self.free for i in range(where[name].start, where[name].stop)]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """A name for each entry of θ, such as sigma or sigma[0, 1]."""
+        found = []
+        for name in self.free:
+            shape = self.domain.boxes[name].shape
+            indices = np.ndindex(*shape)
+            found += [f"{name}{list(index)}" if shape else name for index in indices]
+        return found
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """Lower and upper bounds of the free variables."""
+        boxes = [self.domain.boxes[name] for name in self.free]
+        low = np.array([v for box in boxes for v in box.low])
+        high = np.array([v for box in boxes for v in box.high])
+        return low, high
+
+    @cached_property
+    def scale(self) -> Array:
+        """s, or 1 where the noise is unknown."""
+        if self.noise is None:
+            return np.ones(len(self.values))
+        return np.sqrt(self.noise**2 + self.model**2)
+
+    def physical(self, theta: Array) -> Array:
+        """From the unit cube to the variables' own units."""
+        low, high = self.bounds
+        return low + theta * (high - low)
+
+    def at(self, theta: Array) -> Tensor:
+        """Flat inputs.  Shape: θ `(…, p)` → `(…, n, dim)`."""
+        lead = theta.shape[:-1]
+        inputs = self.inputs.expand(*lead, *self.inputs.shape).clone()
+        inputs[..., self.columns] = torch.as_tensor(self.physical(theta)).unsqueeze(-2)
+        return inputs
+
+    def residuals(self, theta: Array) -> Array:
+        """r.  Shape: θ `(…, p)` → `(…, n)`."""
+        with torch.no_grad():
+            found = self.u(self.at(theta)).squeeze(-1).double().numpy()
+        return np.asarray((found - self.values) / self.scale)
+
+    def jacobian(self, theta: Array) -> Array:
+        """∂r/∂θ.  Shape: `(p,)` → `(n, p)`."""
+        slopes = gradient(self.u, self.at(theta))[:, self.columns].double().numpy()
+        low, high = self.bounds
+        return np.asarray(slopes * (high - low) / self.scale[:, None])
+
+
+def make_problem(
+    u: Map,
+    domain: Domain,
+    free: Sequence[str],
+    known: Mapping[str, Any],
+    values: Any,
+    noise: Any = None,
+    model: float = 0.0,
+) -> Problem:
+    """A checked problem.
+
+    Args:
+        u: the solution map.
+        domain: of u; free variables stay inside it.
+        free: names of the variables to find.
+        known: all others, a value for all observations or one for each.
+        values: what was observed, `(n,)`.
+        noise: its standard deviation, a number or `(n,)`.
+        model: standard error of u itself.
+    """
+    if not free or len(set(free)) < len(free):
+        raise InputError("name the variables to find, each once.")
+    if unknown := [name for name in free if name not in domain.boxes]:
+        known_names = ", ".join(domain.boxes)
+        raise InputError(f"there is no variable {unknown[0]!r} to find; there are: {known_names}.")
+    if both := [name for name in free if name in known]:
+        raise InputError(f"{both[0]} cannot be both given and to be found.")
+    observed = _numbers("values", values)
+    count = len(observed)
+    middles = {n: np.reshape(_middle(domain, n), domain.boxes[n].shape) for n in free}
+    inputs = domain.join({**known, **middles})
+    if inputs.ndim == 1:
+        inputs = inputs.expand(count, -1)
+    if inputs.ndim != 2 or len(inputs) != count:
+        raise InputError(
+            f"there are {count} values, but the inputs have shape {tuple(inputs.shape[:-1])}."
+        )
+    unknowns = sum(domain.boxes[name].size for name in free)
+    if count < unknowns:
+        raise InputError(
+            f"{count} observations cannot determine {unknowns} numbers; give more, or free fewer."
+        )
+    spread = None if noise is None else _spread(noise, count)
+    return Problem(u, domain, tuple(free), inputs, observed, spread, model)
+
+
+def _middle(domain: Domain, name: str) -> Array:
+    return np.asarray(domain.mean[domain.slices()[name]].numpy())
+
+
+def _spread(noise: Any, count: int) -> Array:
+    spread = _numbers("noise", noise)
+    if len(spread) not in (1, count):
+        raise InputError(f"there are {count} values, but {len(spread)} numbers for their noise.")
+    if not (spread > 0).all():
+        raise InputError("noise must be positive: it is a standard deviation.")
+    return np.broadcast_to(spread, (count,))
+
+
+def _numbers(name: str, given: Any) -> Array:
+    try:
+        array = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a list of numbers, got {given!r}.") from error
+    if array.ndim != 1:
+        raise InputError(f"{name} must be a list of numbers, got shape {array.shape}.")
+    if bad := np.flatnonzero(~np.isfinite(array)).tolist():
+        rows = ", ".join(str(i + 1) for i in bad[:5])
+        raise InputError(f"{name} has no finite number in row {rows}.")
+    return array

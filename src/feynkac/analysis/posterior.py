@@ -1,0 +1,165 @@
+r"""The posterior of θ given observations,  log p(θ | data) = log prior(θ) − ½ Σ r_i(θ)² + const,
+
+by emcee's ensemble sampler (extra `uq`), all walkers of a step in one batch. Where the noise is
+unknown it is integrated out: −(n/2) log Σ r_i². Convergence is measured, not assumed: split-R̂, the
+autocorrelation time and the effective sample size.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from feynkac.analysis.calibration import Calibration
+from feynkac.analysis.observations import Array, Problem
+from feynkac.errors import InputError
+
+WALKERS = 64
+CANDIDATES = 100  # for the start of each, of which a prior may leave few
+CONVERGED = 1.05  # R̂
+ENOUGH = 400  # effective samples
+
+Prior = Callable[[dict[str, Array]], Array]
+"""Log density, up to a constant, of each of many parameters given by name `(walkers,)`."""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Samples of θ in the variables' own units, and how far to trust them."""
+
+    labels: list[str]
+    samples: Array
+    """`(n, p)`."""
+    interval: Array
+    """`(p, 2)`, equal tails."""
+    confidence: float
+    r_hat: Array
+    effective: Array
+    """Effective sample sizes."""
+    autocorrelation: Array
+    """Times, in steps."""
+    acceptance: float
+    warnings: list[str]
+
+    def record(self) -> dict[str, Any]:
+        """As plain data, without the samples."""
+        rows = zip(self.labels, self.samples.T, self.interval, strict=True)
+        return {
+            "marginals": {
+                label: {
+                    "mean": float(draws.mean()),
+                    "std": float(draws.std(ddof=1)),
+                    "interval": interval.tolist(),
+                }
+                for label, draws, interval in rows
+            },
+            "confidence": self.confidence,
+            "r_hat": dict(zip(self.labels, self.r_hat.tolist(), strict=True)),
+            "effective_samples": dict(zip(self.labels, self.effective.tolist(), strict=True)),
+            "acceptance": self.acceptance,
+            "samples": len(self.samples),
+            "warnings": self.warnings,
+        }
+
+
+def sample_posterior(
+    problem: Problem,
+    start: Calibration,
+    prior: Prior | None = None,
+    steps: int = 2000,
+    confidence: float = 0.9,
+    seed: int = 0,
+    report: Callable[[float], None] | None = None,
+) -> Posterior:
+    """Draw from the posterior.
+
+    Args:
+        problem: the observations.
+        start: where the walkers begin.
+        prior: log density of θ by name; by default uniform on the domain.
+        steps: of each of the walkers, a quarter of which is dropped.
+        confidence: of the intervals.
+        seed: determines the draws.
+        report: called with the fraction done.
+    """
+    import emcee  # an extra, needed here only
+
+    size = len(problem.labels)
+    walkers = max(WALKERS, 2 * size + 2)
+    rng = np.random.default_rng(seed)
+    first = _first(problem, start, CANDIDATES * walkers, rng)
+    if prior is not None:
+        first = first[np.isfinite(_log_prior(problem, prior, first))]
+    if len(first) < walkers:
+        raise InputError("the prior gives no weight to the domain near the best fit.")
+
+    def log_density(theta: Array) -> Array:
+        return _log_density(problem, prior, theta)
+
+    sampler = emcee.EnsembleSampler(walkers, size, log_density, vectorize=True)
+    sampler.random_state = np.random.RandomState(seed).get_state()
+    for done, _ in enumerate(sampler.sample(first[:walkers], iterations=steps), start=1):
+        if report and done % 50 == 0:
+            report(done / steps)
+    return _summary(problem, sampler, steps, confidence)
+
+
+def _first(problem: Problem, start: Calibration, walkers: int, rng: np.random.Generator) -> Array:
+    """Walkers around the best fit, inside the cube."""
+    low, high = problem.bounds
+    theta = (start.estimate - low) / (high - low)
+    spread = np.clip(start.std / (high - low), 1e-4, 0.1)
+    drawn = theta + spread * rng.standard_normal((walkers, len(theta)))
+    return np.asarray(np.abs(1.0 - np.abs(1.0 - np.abs(drawn))))  # reflected at both ends
+
+
+def _log_density(problem: Problem, prior: Prior | None, theta: Array) -> Array:
+    inside = ((theta >= 0.0) & (theta <= 1.0)).all(-1)
+    found = np.full(len(theta), -np.inf)
+    if inside.any():
+        square = (problem.residuals(theta[inside]) ** 2).sum(-1)
+        known = problem.noise is not None
+        found[inside] = -0.5 * square if known else -0.5 * len(problem.values) * np.log(square)
+        if prior is not None:
+            found[inside] += _log_prior(problem, prior, theta[inside])
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def _log_prior(problem: Problem, prior: Prior, theta: Array) -> Array:
+    named = dict(zip(problem.labels, problem.physical(theta).T, strict=True))
+    return np.broadcast_to(np.asarray(prior(named), dtype=np.float64), len(theta))
+
+
+def _summary(problem: Problem, sampler: Any, steps: int, confidence: float) -> Posterior:
+    chain = problem.physical(sampler.get_chain(discard=steps // 4))  # (steps, walkers, p)
+    times = np.asarray(sampler.get_autocorr_time(discard=steps // 4, quiet=True, tol=0))
+    samples = chain.reshape(-1, chain.shape[-1])
+    tails = [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence]
+    r_hat, effective = split_r_hat(chain), len(samples) / times
+    warnings = []
+    if not ((r_hat < CONVERGED).all() and (effective > ENOUGH).all()):
+        warnings.append(
+            f"the chains have not converged (largest R̂ {r_hat.max():.3f}, smallest effective "
+            f"sample size {effective.min():.0f}); take more steps."
+        )
+    return Posterior(
+        labels=problem.labels,
+        samples=samples,
+        interval=np.quantile(samples, tails, axis=0).T,
+        confidence=confidence,
+        r_hat=r_hat,
+        effective=effective,
+        autocorrelation=times,
+        acceptance=float(np.mean(sampler.acceptance_fraction)),
+        warnings=warnings,
+    )
+
+
+def split_r_hat(chain: Array) -> Array:
+    """Gelman and Rubin's R̂ over the halves of all chains.  Shape: `(n, chains, p)` → `(p,)`."""
+    half = len(chain) // 2
+    halves = np.concatenate([chain[:half], chain[half : 2 * half]], axis=1)
+    within = halves.var(axis=0, ddof=1).mean(0)
+    between = half * halves.mean(axis=0).var(axis=0, ddof=1)
+    return np.asarray(np.sqrt(((half - 1) / half * within + between / half) / within))

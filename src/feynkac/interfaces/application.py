@@ -1,0 +1,109 @@
+"""The program `feynkac` itself: options, errors and exit codes of all commands.
+
+Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. torch is imported inside the commands,
+so that `--help` answers at once.
+"""
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from feynkac import __version__
+from feynkac.errors import FeynkacError, Interrupted, NonFiniteError
+
+if TYPE_CHECKING:
+    from feynkac.solution import Solution
+
+P = ParamSpec("P")
+EXTRAS = {"matplotlib": "plot", "emcee": "uq", "SALib": "uq"}
+"""Which extra brings a module."""
+
+app = typer.Typer(
+    name="feynkac",
+    help="One network for a whole family of Kolmogorov PDEs: values, Greeks, error bars.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
+FamilyName = Annotated[
+    str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
+]
+UserFamily = Annotated[
+    str | None,
+    typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),
+]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"feynkac {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Options of all commands."""
+    global _debug
+    _debug = debug
+
+
+_debug = False
+
+
+def command(body: Callable[P, None]) -> Callable[P, None]:
+    """Register `body` as a command whose errors become one sentence and an exit code."""
+
+    @functools.wraps(body)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            body(*args, **kwargs)
+        except (Exception, KeyboardInterrupt) as error:
+            if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
+                raise
+            text, code = _explain(error)
+            typer.echo(text, err=True)
+            raise typer.Exit(code) from None
+
+    return app.command()(guarded)
+
+
+def _explain(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt | Interrupted):
+        return f"interrupted: {error or 'stopped'}; run the same command to go on", 130
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        extra = EXTRAS[error.name]
+        return f"error: this needs {error.name}; install feynkac[{extra}].", 2
+    if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
+        return f"error: {error}", 1 if isinstance(error, NonFiniteError) else 2
+    first = str(error).strip().partition("\n")[0]
+    return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
+
+
+def load_solution(run: Path, family: str | None) -> "Solution":
+    """The solution in a folder; `family` says where a user's one is."""
+    from feynkac.families.catalogue import find_family
+    from feynkac.solution import Solution
+    from feynkac.storage import read_artifact
+
+    if family is None:
+        return Solution.load(run)
+    manifest, _ = read_artifact(run)
+    return Solution.load(run, find_family(family, dict(manifest.family.fields)))
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """One line on standard output."""
+    typer.echo(json.dumps(data))

@@ -1,0 +1,289 @@
+"""Commands that ask a finished run: query, greeks, calibrate, uncertainty."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from feynkac.errors import InputError
+from feynkac.interfaces.application import (
+    Json,
+    RunFolder,
+    UserFamily,
+    command,
+    load_solution,
+    print_json,
+)
+from feynkac.interfaces.parsing import parse_correlations, parse_given, parse_point
+
+if TYPE_CHECKING:
+    from feynkac.interfaces.tables import Observed
+    from feynkac.solution import Solution
+
+At = Annotated[list[str], typer.Option("--at", help="x=9.5,t=0.5,…; may be repeated.")]
+Picture = Annotated[Path | None, typer.Option("--out", help="A PNG to draw.")]
+
+
+@command
+def query(
+    run: RunFolder,
+    at: At,
+    greeks: Annotated[bool, typer.Option("--greeks", help="Derivatives too.")] = False,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Check each value by Monte Carlo.")
+    ] = False,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Of the check; paths are spent until it is decided.")
+    ] = None,
+    control_budget: Annotated[
+        str, typer.Option(help="Training of the control, once a run.")
+    ] = "20s",
+    extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Leave the domain.")] = False,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Ask RUN for values, Greeks and certificates at given inputs."""
+    from feynkac.interfaces.answers import answer, answer_rows, beware, certificate_answer
+    from feynkac.interfaces.console import print_table
+
+    if tolerance is not None and not certify:
+        raise InputError("--tolerance is that of a certificate; add --certify.")
+    if tolerance is not None and not tolerance > 0.0:
+        raise InputError(f"a tolerance must be positive, got {tolerance}.")
+    if certify and extrapolate:
+        raise InputError("a certificate is for inputs inside the domain; leave --extrapolate out.")
+    solution = load_solution(run, family)
+    points = [parse_point(text) for text in at]
+    answers = [answer(solution, point, greeks, extrapolate) for point in points]
+    if certify:
+        solution = with_control(solution, run, control_budget)
+        for found, point in zip(answers, points, strict=True):
+            found["certificate"] = _certificate(solution, point, tolerance)
+    if greeks:
+        _warn(beware(solution))
+    if as_json:
+        return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
+    for text, found in zip(at, answers, strict=True):
+        print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
+        for certificate in _listed(found.get("certificate", [])):
+            print_table("certificate", ("", "value"), certificate_answer(certificate))
+    return None
+
+
+def with_control(solution: "Solution", run: Path, budget: str = "20s") -> "Solution":
+    """The solution with the companion its certificates need, trained now if there is none."""
+    from feynkac.control import add_control
+    from feynkac.interfaces.console import training_display
+
+    if solution.control is not None:
+        return solution
+    typer.echo(f"training a control for certificates, once for this run ({budget})", err=True)
+    with training_display() as report:
+        return add_control(solution, budget, run, report)
+
+
+def _certificate(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> Any:
+    from feynkac.interfaces.console import fraction_display
+
+    with fraction_display("simulating") as report:
+        found = solution.certify(tolerance=tolerance, report=report, **at)
+    records = found.record()
+    return records[0] if len(records) == 1 else records
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def _warn(warnings: list[str]) -> None:
+    for warning in warnings:
+        typer.echo(f"warning: {warning}", err=True)
+
+
+@command
+def greeks(
+    run: RunFolder,
+    at: Annotated[str, typer.Option("--at", help="x=9.5,t=0.5,…")],
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--over", help="A scalar variable to run through its range; one or two."),
+    ] = None,
+    points: Annotated[int, typer.Option(help="In each of these directions.", min=2)] = 41,
+    out: Picture = None,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Derivatives of RUN at an input, or along one or two of its variables."""
+    from feynkac.interfaces.answers import answer_rows, sensitivities, sweep
+    from feynkac.interfaces.console import print_table
+
+    if over and not (out or as_json):
+        raise InputError("a sweep is drawn or printed as JSON; add --out FIGURE.png or --json.")
+    if out and not over:
+        raise InputError("--out draws a sweep; add --over VARIABLE.")
+    solution = load_solution(run, family)
+    point = parse_point(at)
+    if over:
+        result = sweep(solution, point, over, points)
+        if out:
+            from feynkac.experiments.answer_figures import draw_sweep
+
+            draw_sweep(result, out)
+        if as_json:
+            return print_json(result)
+        _warn(result["warnings"])
+        return typer.echo(f"figure {out}")
+    result = sensitivities(solution, point)
+    if as_json:
+        return print_json(result)
+    columns = ("quantity", "network", "closed form", "difference")
+    print_table(at, columns, answer_rows(result))
+    return _warn(result["warnings"])
+
+
+@command
+def calibrate(
+    run: RunFolder,
+    data: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: variables, value, noise.")],
+    free: Annotated[str, typer.Option(help="Variables to find, such as sigma,strike.")],
+    given: Annotated[
+        list[str] | None, typer.Option("--given", help="Known for all rows: x=9.5,…")
+    ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of the values, if not a column.")
+    ] = None,
+    method: Annotated[
+        Literal["least-squares", "sgd"], typer.Option(help="SciPy's, or the paper's.")
+    ] = "least-squares",
+    confidence: Annotated[float, typer.Option(help="Of the intervals.", min=0.01, max=0.999)] = 0.9,
+    posterior: Annotated[
+        bool, typer.Option("--posterior", help="Sample the posterior too (extra uq).")
+    ] = False,
+    steps: Annotated[int, typer.Option(help="Of the posterior's walkers.", min=100)] = 2000,
+    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    out: Picture = None,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Find the parameters of RUN that explain observations in a CSV file."""
+    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.tables import read_observations
+
+    solution = load_solution(run, family)
+    names = [name.strip() for name in free.split(",") if name.strip()]
+    domain = solution.family.domain
+    table = read_observations(data, domain, names)
+    others = parse_point(",".join(given)) if given else {}
+    _check_given(others, noise, domain.boxes, table, data)
+    spread = noise if table.noise is None else table.noise
+    problem = solution.observe(names, table.values, noise=spread, **table.known, **others)
+    found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)
+    result = found.record() | {"model_error": problem.model, "observations": len(table.values)}
+    drawn = None
+    if posterior:
+        with fraction_display("sampling the posterior") as report:
+            drawn = solution.posterior(
+                problem, found, steps=steps, confidence=confidence, seed=seed, report=report
+            )
+        result["posterior"] = drawn.record()
+    if out:
+        from feynkac.experiments.answer_figures import draw_calibration, draw_corner
+
+        draw_corner(drawn, found, out) if drawn else draw_calibration(problem, found, out)
+        result["figure"] = str(out)
+    if as_json:
+        return print_json(result)
+    rows = [
+        (label, f"{e['value']:.6g}", "–" if e["std"] is None else f"{e['std']:.2g}", _range(e))
+        for label, e in result["estimate"].items()
+    ]
+    print_table(
+        f"{len(table.values)} observations, residuals {found.rms:.3g} rms",
+        ("parameter", "estimate", "standard error", f"{100 * confidence:g} % interval"),
+        rows,
+    )
+    if drawn:
+        marginals = [
+            (label, f"{m['mean']:.6g}", f"{m['std']:.2g}", _range(m))
+            for label, m in result["posterior"]["marginals"].items()
+        ]
+        columns = ("parameter", "mean", "standard deviation", f"{100 * confidence:g} % interval")
+        print_table(f"posterior, largest R̂ {drawn.r_hat.max():.3f}", columns, marginals)
+    _warn([*found.warnings, *(drawn.warnings if drawn else [])])
+    return typer.echo(f"figure {out}") if out else None
+
+
+def _check_given(
+    others: dict[str, Any],
+    noise: float | None,
+    known: Collection[str],
+    table: "Observed",
+    data: Path,
+) -> None:
+    if strange := [name for name in others if name not in known]:
+        raise InputError(f"there is no variable {strange[0]!r}; there are: {', '.join(known)}.")
+    doubled = [name for name in others if name in table.known]
+    doubled += ["noise"] * (noise is not None and table.noise is not None)
+    if doubled:
+        raise InputError(f"{doubled[0]} is a column of {data} and given as well; leave one out.")
+
+
+def _range(entry: dict[str, Any]) -> str:
+    low, high = entry["interval"]
+    return f"{low:.6g} … {high:.6g}"
+
+
+@command
+def uncertainty(
+    run: RunFolder,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--given", help="t=0.5 or sigma=normal(0.3,0.05); others are uniform."),
+    ] = None,
+    correlation: Annotated[
+        list[str] | None, typer.Option("--correlation", help="Such as sigma,strike=0.5.")
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Evaluations.", min=64)] = 10**6,
+    indices: Annotated[
+        bool, typer.Option("--indices", help="Sobol' indices too (extra uq).")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    out: Picture = None,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """The distribution of RUN's value for random inputs, and which input it comes from."""
+    from feynkac.interfaces.console import fraction_display, print_table
+
+    solution = load_solution(run, family)
+    laws, pairs = parse_given(given or []), parse_correlations(correlation or [])
+    if indices and pairs:
+        raise InputError("Sobol' indices need independent inputs; leave --correlation out.")
+    with fraction_display("evaluating") as report:
+        found = solution.uncertainty(laws, pairs, samples=samples, seed=seed, report=report)
+    result = found.record()
+    shares = None
+    if indices:
+        shares = solution.sobol_indices(laws, seed=seed)
+        result["indices"] = shares.record()
+    if out:
+        from feynkac.experiments.answer_figures import draw_density, draw_indices
+
+        draw_indices(shares, out) if shares else draw_density(found, out)
+        result["figure"] = str(out)
+    if as_json:
+        return print_json(result)
+    rows = [("mean", found.mean), ("variance", found.variance)]
+    rows += [(f"quantile {q:g}", figure) for q, figure in found.quantiles.items()]
+    rows += [(f"correlation with {name}", f) for name, f in _largest(found.correlation)]
+    if shares:
+        rows += [(f"total Sobol' index of {name}", f) for name, f in _largest(shares.total)]
+    shown = [(name, f"{f.value:.6g}", f"{f.se:.1g}") for name, f in rows]
+    print_table(f"{samples} evaluations", ("", "value", "standard error"), shown)
+    _warn(found.warnings)
+    return typer.echo(f"figure {out}") if out else None
+
+
+def _largest(figures: dict[str, Any], count: int = 8) -> list[tuple[str, Any]]:
+    return sorted(figures.items(), key=lambda item: -abs(item[1].value))[:count]

@@ -1,0 +1,115 @@
+"""Observations from a CSV file: a column a variable, `value`, and `noise` if it is known.
+
+A vector's entries have columns x[0], x[1], …; a matrix's sigma[0,1]. Variables without a column are
+given otherwise, once for all rows.
+"""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from feynkac.errors import InputError
+from feynkac.families.box import Box
+from feynkac.families.domain import ROUNDING, Domain
+
+VALUE, NOISE = "value", "noise"
+
+
+class Observed(NamedTuple):
+    """Columns of a file: known variables by name, values, their noise."""
+
+    known: dict[str, Any]
+    values: list[float]
+    noise: list[float] | None
+
+
+def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observed:
+    """Read and check `path`.
+
+    Raises:
+        InputError: an unknown, missing or doubled column, or a cell that is not a finite number
+            or lies outside the domain.
+    """
+    header, *rows = _cells(path)
+    _check_header(path, header, domain)
+    columns = _columns(path, header, rows)
+    known = {}
+    for name in domain.boxes:
+        wanted = _labels(name, domain)
+        present = [label for label in wanted if label in columns]
+        if present and name in free:
+            raise InputError(f"{path} has a column {present[0]!r}, but {name} is to be found.")
+        if present and len(present) < len(wanted):
+            missing = next(label for label in wanted if label not in columns)
+            raise InputError(f"{path} has {present[0]!r} but no column {missing!r}.")
+        if present:
+            table = np.array([columns[label] for label in wanted]).T
+            _check_inside(path, wanted, table, domain.boxes[name])
+            known[name] = table.reshape(-1, *domain.boxes[name].shape)
+    return Observed(known, columns[VALUE], columns.get(NOISE))
+
+
+def _labels(name: str, domain: Domain) -> list[str]:
+    shape = domain.boxes[name].shape
+    if not shape:
+        return [name]
+    return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
+
+
+def _check_inside(path: Path, labels: list[str], table: NDArray[np.float64], box: Box) -> None:
+    low, high = np.array(box.low), np.array(box.high)
+    slack = ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    for row, i in np.argwhere((table < low - slack) | (table > high + slack))[:1]:
+        raise InputError(
+            f"{path}, row {row + 1}: {labels[i]} = {table[row, i]:g} lies outside "
+            f"[{low[i]:g}, {high[i]:g}], where the solution was trained."
+        )
+
+
+def _cells(path: Path) -> list[list[str]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not a CSV file in UTF-8.") from error
+    if len(rows) < 2:
+        raise InputError(f"{path} holds no observations; expected a header and rows of numbers.")
+    return [[cell.strip().replace(" ", "") for cell in rows[0]], *rows[1:]]
+
+
+def _check_header(path: Path, header: list[str], domain: Domain) -> None:
+    labels = [label for name in domain.boxes for label in _labels(name, domain)]
+    if unknown := [name for name in header if name not in (*labels, VALUE, NOISE)]:
+        expected = ", ".join([*labels, VALUE, NOISE] if len(labels) <= 12 else [*domain.boxes])
+        raise InputError(f"{path} has a column {unknown[0]!r}; expected some of: {expected}.")
+    if doubled := [name for name in header if header.count(name) > 1]:
+        raise InputError(f"{path} has the column {doubled[0]!r} twice.")
+    if VALUE not in header:
+        raise InputError(f"{path} has no column {VALUE!r}, the observed numbers.")
+
+
+def _columns(path: Path, header: list[str], rows: list[list[str]]) -> Mapping[str, list[float]]:
+    found: dict[str, list[float]] = {name: [] for name in header}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}, row {number}: {len(row)} cells, but the header has {len(header)}."
+            )
+        for name, cell in zip(header, row, strict=True):
+            found[name].append(_number(path, number, name, cell))
+    return found
+
+
+def _number(path: Path, row: int, name: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{path}, row {row}: {name} is {cell.strip()!r}, not a finite number.")
+    return value
