@@ -2,8 +2,8 @@ r"""Certificates: is the network right at these inputs? An estimate that does no
 
     u(λ) = E[φ(S_t) − b₁M₁ − b₂M₂],    M₁, M₂ the martingales of a control v ≈ u  (`martingale.py`),
 
-unbiased for every v and b, up to the scheme's discretisation error, which is estimated and added. The
-mean is over independent replicates of a randomised rule, so that Student's t gives its interval.
+unbiased for every v and b, up to the scheme's discretisation error, which is estimated and added.
+The mean is over independent replicates of a randomised rule: Student's t gives its interval.
 """
 
 import math

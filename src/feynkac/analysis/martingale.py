@@ -2,9 +2,9 @@ r"""Payoffs with a martingale beside them. For v ≈ u and the path S on n steps
 
     M₁ = Σ_k ⟨∇v, ΔS_k⟩,    M₂ = ½ Σ_k ⟨ΔS_k, ∇²v ΔS_k⟩ − h Tr(σσ*∇²v),    ΔS_k = σ(S_k) √h z_k,
 
-with v at (S_k, t − kh). Both have mean zero whatever v is, since z_k is independent of S_k. If v = u,
-Itô's formula says that φ(S_t) − M₁ − M₂ is nearly constant, so that a few paths give its mean: a
-control variate. Outside the region where v is known it is taken at the nearest point.
+with v at (S_k, t − kh). Both have mean zero whatever v is, since z_k is independent of S_k. If
+v = u, Itô's formula says that φ(S_t) − M₁ − M₂ is nearly constant, so that a few paths give its
+mean: a control variate. Outside the region where v is known it is taken at the nearest point.
 """
 
 import dataclasses

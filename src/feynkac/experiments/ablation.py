@@ -179,6 +179,7 @@ def run_ablation(
     default = plan_run(family, "fast", None, None, lengths)
     announce(f"{family.name()}: reference")
     yardstick = yardstick_for(family, default, effort)
+    execute(_retrained(default, steps=2, budget=None, balance=False), family)  # imports, compiles
     variants: list[Variant] = []
     for name, run in variant_runs(family, default).items():
         announce(f"{family.name()}: {name}")
