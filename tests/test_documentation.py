@@ -21,6 +21,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = {
     "training_step.py": ["--batch-size=64", "--rounds=1"],
     "reference_memory.py": ["--paths=1000"],
+    "asking.py": ["--certificates=2", "--samples=1000"],
 }
 
 BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
@@ -113,9 +114,12 @@ def test_the_map_names_every_file_of_the_source():
 def test_benchmarks_print_one_json_object(script):
     command = [sys.executable, ROOT / "benchmarks" / script, "--json", *BENCHMARKS[script]]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    assert {"training_step.py": "ratio", "reference_memory.py": "extra_mb"}[script] in json.loads(
-        result.stdout
-    )
+    figure = {
+        "training_step.py": "ratio",
+        "reference_memory.py": "extra_mb",
+        "asking.py": "ratio_at_equal_accuracy",
+    }
+    assert figure[script] in json.loads(result.stdout)
 
 
 @pytest.mark.slow

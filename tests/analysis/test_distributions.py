@@ -184,7 +184,6 @@ def test_the_worst_entry_of_a_vector_counts():
         ({"a": [[0.5, 1.0]]}, "samples are a list of values: one axis more"),
         ({"a": [0.5, 1.0], "b": [0.1, 0.2, 0.3]}, r"do not broadcast: .*a \(2,\), b \(3,\)"),
     ],
-    ids=str,
 )
 def test_inputs_that_make_no_sense_are_refused(given, message):
     with pytest.raises(InputError, match=message):

@@ -73,7 +73,7 @@ def test_a_row_follows_from_its_seeds(put):
     assert row.l1_se > abs(row.l1_by_seed[0] - row.l1_by_seed[1]) / 2
     assert row.reference_se == row.reference_bias == 0
     assert row.memory_mb > 100
-    assert set(row.greeks) == {"delta", "vega", "theta", "gamma"}
+    assert set(row.greeks) == {"delta", "vega", "theta", "gamma", "vanna", "volga"}
 
 
 def test_the_table_is_json_with_versions(put):
@@ -104,6 +104,8 @@ def test_the_greeks_stand_beside_the_authors(put):
         "black-scholes: gamma": "none (ReLU)",
         "black-scholes: vega": "0.076",
         "black-scholes: theta": "0.056",
+        "black-scholes: vanna": "none (ReLU)",
+        "black-scholes: volga": "none (ReLU)",
     }
     assert all(float(row[1]) > 0 for row in rows)
 
