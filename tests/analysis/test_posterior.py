@@ -168,3 +168,9 @@ def test_r_hat_is_gelman_and_rubins():
     """Halves {0, 2} and {4, 6}: W = 2, B = 16, R̂² = (W/2 + B/2) / W."""
     chain = np.array([0.0, 2.0, 4.0, 6.0]).reshape(4, 1, 1)
     assert split_r_hat(chain)[0] == pytest.approx(np.sqrt(4.5))
+
+
+def test_a_prior_that_leaves_the_domain_is_said():
+    found = sampled(problem_of(noise=30.0), lambda p: 2.0 * p["a"], steps=400)
+    assert any("the posterior of a is cut at the boundary of [-5, 5]" in w for w in found.warnings)
+    assert not any("posterior of b" in w for w in found.warnings)

@@ -19,6 +19,8 @@ WALKERS = 64
 CANDIDATES = 100  # for the start of each, of which a prior may leave few
 CONVERGED = 1.05  # R̂
 ENOUGH = 400  # effective samples
+EDGE = 0.01  # of the domain's width
+MOST_AT_EDGE = 0.05  # of the samples, before it is said
 
 Prior = Callable[[dict[str, Array]], Array]
 """Log density, up to a constant, of each of many parameters given by name `(walkers,)`."""
@@ -143,6 +145,7 @@ def _summary(problem: Problem, sampler: Any, steps: int, confidence: float) -> P
             f"the chains have not converged (largest R̂ {r_hat.max():.3f}, smallest effective "
             f"sample size {effective.min():.0f}); take more steps."
         )
+    warnings += _cut(problem, samples)
     return Posterior(
         labels=problem.labels,
         samples=samples,
@@ -154,6 +157,18 @@ def _summary(problem: Problem, sampler: Any, steps: int, confidence: float) -> P
         acceptance=float(np.mean(sampler.acceptance_fraction)),
         warnings=warnings,
     )
+
+
+def _cut(problem: Problem, samples: Array) -> list[str]:
+    """Where the domain, not the data or the prior, ends the posterior."""
+    low, high = problem.bounds
+    margin = EDGE * (high - low)
+    share = ((samples < low + margin) | (samples > high - margin)).mean(axis=0)
+    return [
+        f"the posterior of {label} is cut at the boundary of [{a:g}, {b:g}]: {part:.0%} lies there."
+        for label, a, b, part in zip(problem.labels, low, high, share, strict=True)
+        if part > MOST_AT_EDGE
+    ]
 
 
 def split_r_hat(chain: Array) -> Array:
