@@ -26,6 +26,7 @@ from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
 from feynkac.sampling.discretisation import estimate_bias
 from feynkac.sampling.noise import make_generator
+from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
@@ -204,7 +205,7 @@ def _plan(
 
 def _estimate_bias(run: Run, family: Family, device: str) -> Discretisation | None:
     """Discretisation error of the run's scheme on a few inputs."""
-    if run.scheme.order is None:
+    if weak_order(family, run.scheme) is None:
         return None
     generator = make_generator(run.training.seed, "discretisation", device=device)
     inputs = family.domain.sample(BIAS_INPUTS, generator)

@@ -15,13 +15,14 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from feynkac.analysis.martingale import Control, controlled, draws_of, steps_of
+from feynkac.analysis.martingale import Control, controlled
 from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
-from feynkac.families.family import Family
-from feynkac.sampling.alignment import align
+from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import estimate_bias
-from feynkac.sampling.noise import Draw, Independent, Noise, Shape
+from feynkac.sampling.labels import draw_paths
+from feynkac.sampling.noise import Draw, Independent, Noise
+from feynkac.sampling.path import timed
 from feynkac.sampling.scheme import Scheme
 
 CHUNK = 2**18  # states alive at a time
@@ -151,15 +152,14 @@ def certify(
     """
     if tolerance is not None and not tolerance > 0.0:
         raise InputError(f"a tolerance must be positive, got {tolerance}.")
-    steps = max(effort.steps, getattr(scheme, "steps", 1))
-    fine = steps_of(scheme, steps)
+    fine = scheme.with_steps(max(effort.steps, scheme.steps))
     fine.check(family)
     with torch.no_grad():
         network = u(inputs).double().squeeze(-1)
         bias = estimate_bias(family, fine, noise, inputs, BIAS_PATHS, generator, REPLICATES)
     quantile = _quantile(REPLICATES, effort.confidence)
     discretisation = (bias.value.abs() + quantile * bias.error).squeeze(-1)
-    sampler = _Sampler(family, scheme, noise, control, steps, generator)
+    sampler = _Sampler(family, fine, noise, control, generator)
     shares = sampler.shares(inputs)
     means, variance, paths = sampler.replicates(inputs, shares, effort.paths, REPLICATES)
     while True:
@@ -189,7 +189,6 @@ class _Sampler:
     scheme: Scheme
     noise: Noise
     control: Control
-    steps: int
     generator: torch.Generator
 
     def shares(self, inputs: Tensor) -> Tensor:
@@ -197,7 +196,7 @@ class _Sampler:
 
         All of both if the control is good; little if it is bad, so that it does no harm.
         """
-        rows = max(1, CHUNK // (PILOT * self.family.domain.state_dim))
+        rows = max(1, CHUNK // (PILOT * noise_dim(self.family)))
         return torch.cat([self._shares(block) for block in torch.split(inputs, rows)])
 
     def _shares(self, inputs: Tensor) -> Tensor:
@@ -214,7 +213,7 @@ class _Sampler:
         self, inputs: Tensor, shares: Tensor, paths: int, count: int
     ) -> tuple[Tensor, Tensor, int]:
         """Independent estimates `(count, N)`, the variance of a payoff `(N,)`, paths of each."""
-        rows = max(1, CHUNK // (paths * self.family.domain.state_dim))
+        rows = max(1, CHUNK // (paths * noise_dim(self.family)))
         blocks = zip(torch.split(inputs, rows), torch.split(shares, rows), strict=True)
         found = [[self._one(*block, paths) for _ in range(count)] for block in blocks]
         stacked = [torch.stack([moments for moments, _ in block]) for block in found]
@@ -228,21 +227,18 @@ class _Sampler:
         """
         draw = self._draw(self.noise, inputs, paths)
         payoff, martingale = self._simulate(inputs, draw)
-        x, _, p = self.family.domain.split(inputs.unsqueeze(-2))
+        x, t, p = self.family.domain.split(inputs.unsqueeze(-2))
+        p = timed(self.family, p, torch.zeros_like(t))
         gain = payoff.double() - self.family.initial(x, p).double()  # 0 at t = 0: no digits lost
         rest = payoff.double() - (shares * martingale).sum(-1, keepdim=True)
         parts = torch.cat([rest, gain, gain.square()], dim=-1)
         return (parts * draw.weights).sum(-2).mT, draw.z.shape[2]
 
     def _draw(self, noise: Noise, inputs: Tensor, paths: int) -> Draw:
-        dim = self.family.domain.state_dim
-        draws, single = draws_of(self.scheme, self.steps), steps_of(self.scheme, 1)
-        shape = Shape(len(inputs), paths, draws, dim, self.steps * single.increments)
-        draw = noise.draw(shape, self.generator, inputs.dtype)
-        return align(self.family, inputs, draw) if noise.aligned else draw
+        return draw_paths(self.family, self.scheme, noise, inputs, paths, self.generator)
 
     def _simulate(self, inputs: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
-        return controlled(self.family, self.scheme, self.steps, self.control, inputs, draw.z)
+        return controlled(self.family, self.scheme, self.control, inputs, draw.z)
 
 
 def _quantile(count: int, confidence: float) -> float:

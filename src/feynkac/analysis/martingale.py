@@ -1,14 +1,14 @@
 r"""Payoffs with a martingale beside them. For v ≈ u and the path S on n steps of length h,
 
-    M₁ = Σ_k ⟨∇v, ΔS_k⟩,    M₂ = ½ Σ_k ⟨ΔS_k, ∇²v ΔS_k⟩ − h Tr(σσ*∇²v),    ΔS_k = σ(S_k) √h z_k,
+    M₁ = Σ_k W_k ⟨∇v, ΔS_k⟩,    M₂ = ½ Σ_k W_k (⟨ΔS_k, ∇²v ΔS_k⟩ − h Tr(σσ*∇²v)),
 
-with v at (S_k, t − kh). Both have mean zero whatever v is, since z_k is independent of S_k. If
-v = u, Itô's formula says that φ(S_t) − M₁ − M₂ is nearly constant, so that a few paths give its
-mean: a control variate. Outside the region where v is known it is taken at the nearest point.
+with ΔS_k = σ(S_k) √h z_k, v at (S_k, t − kh), and W the weight of the path (see `path.py`). Both
+have mean zero whatever v is, since z_k is independent of the path so far. If v = u, Itô's formula
+says that payoff − M₁ − M₂ is nearly constant, so that a few paths give its mean: a control variate.
+Outside the region where v is known it is taken at the nearest point.
 """
 
-import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,8 +16,7 @@ from torch import Tensor
 from feynkac.analysis.partials import Map, hessian, partial
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
-from feynkac.families.point import Params
-from feynkac.sampling.exact import Exact
+from feynkac.sampling.path import Moment, moments
 from feynkac.sampling.scheme import Scheme
 
 MOST_CURVED = 4  # dimensions in which the second-order term is affordable
@@ -30,37 +29,21 @@ class Control(NamedTuple):
     domain: Domain
 
 
-def steps_of(scheme: Scheme, steps: int) -> Scheme:
-    """The same scheme with `steps` steps; the exact one has none to choose."""
-    if isinstance(scheme, Exact):
-        return scheme
-    settings: Any = scheme
-    chosen: Scheme = dataclasses.replace(settings, steps=steps)
-    return chosen
-
-
-def draws_of(scheme: Scheme, steps: int) -> int:
-    """Normal vectors a path needs."""
-    return steps * steps_of(scheme, 1).draws
-
-
 def controlled(
-    family: Family, scheme: Scheme, steps: int, control: Control, inputs: Tensor, z: Tensor
+    family: Family, scheme: Scheme, control: Control, inputs: Tensor, z: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """φ(S_t) and (M₁, M₂).
+    """The payoffs of paths and (M₁, M₂).
 
-    Shape: inputs `(N, dim)`, z `(draws, N, K, d)` → `(N, K, 1)`, `(N, K, 2)`.
+    Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, 1)`, `(N, K, 2)`.
     """
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
-    single, h = steps_of(scheme, 1), t / steps
-    state = x.expand(z.shape[1:])
-    martingale = state.new_zeros(*state.shape[:-1], 2)
-    for k in range(steps):
-        now = z[k::steps]
-        here = _nearest(control, inputs, state, t - k * h)
-        martingale = martingale + _increment(family, control, here, state, h, p, now[0])
-        state = single.terminal(family, state, h, p, now)
-    return family.initial(state, p), martingale
+    h = t / scheme.steps
+    *path, end = moments(family, scheme, x, t, p, z)
+    martingale = z.new_zeros(*z.shape[1:-1], 2)
+    for moment, normal in zip(path, z, strict=False):  # the increments come first
+        here = _nearest(control, inputs, moment.state, moment.time)
+        martingale = martingale + _increment(family, control, here, moment, h, normal)
+    return end.weight * family.initial(end.state, end.p) + end.gained, martingale
 
 
 def _nearest(control: Control, inputs: Tensor, state: Tensor, time: Tensor) -> Tensor:
@@ -73,21 +56,22 @@ def _nearest(control: Control, inputs: Tensor, state: Tensor, time: Tensor) -> T
 
 
 def _increment(
-    family: Family, control: Control, here: Tensor, state: Tensor, h: Tensor, p: Params, z: Tensor
+    family: Family, control: Control, here: Tensor, moment: Moment, h: Tensor, z: Tensor
 ) -> Tensor:
     """One term of both.  Shape: `(N, K, 2)`."""
-    dim = state.shape[-1]
+    state, p, dim = moment.state, moment.p, moment.state.shape[-1]
     step = family.diffusion(state, h.sqrt() * z, p)
     slope = partial(control.map, control.domain, "x", here).reshape(state.shape)
     first = (slope * step).sum(-1, keepdim=True)
     if dim > MOST_CURVED:
-        return torch.cat([first, torch.zeros_like(first)], dim=-1)
+        return moment.weight * torch.cat([first, torch.zeros_like(first)], dim=-1)
     curvature = hessian(control.map, control.domain, "x", "x", here)
     curvature = curvature.reshape((*state.shape, dim))
     trace = torch.zeros_like(first)
-    for unit in torch.eye(dim, dtype=state.dtype, device=state.device):
-        trace = trace + _quadratic(curvature, family.diffusion(state, unit.expand_as(state), p))
-    return torch.cat([first, 0.5 * (_quadratic(curvature, step) - h * trace)], dim=-1)
+    for unit in torch.eye(z.shape[-1], dtype=state.dtype, device=state.device):
+        trace = trace + _quadratic(curvature, family.diffusion(state, unit.expand_as(z), p))
+    second = 0.5 * (_quadratic(curvature, step) - h * trace)
+    return moment.weight * torch.cat([first, second], dim=-1)
 
 
 def _quadratic(matrix: Tensor, v: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from feynkac.analysis.metrics import Yardstick
 from feynkac.experiments.bench import Effort, yardstick_for
-from feynkac.families.family import Family, Jumps
+from feynkac.families.family import Family, jumps
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
@@ -27,7 +27,7 @@ Change = Callable[[Family, Run], Run | None]
 
 
 def _values_alone(family: Family, run: Run) -> Run | None:
-    fitted = run.training.slopes and not isinstance(family, Jumps)
+    fitted = run.training.slopes and not jumps(family)
     return _retrained(run, slopes=False) if fitted else None
 
 

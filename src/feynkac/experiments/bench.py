@@ -34,6 +34,7 @@ from feynkac.families.heat_paraboloid import HeatParaboloid
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.noise import make_generator
+from feynkac.sampling.path import weak_order
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.solution import Solution
@@ -296,7 +297,7 @@ def yardstick_for(family: Family, run: Run, effort: Effort, biased: bool = True)
     if isinstance(family, ClosedForm):
         return make_yardstick(family, run.scheme, generator, effort.inputs)
     scheme: Scheme = run.scheme
-    for _ in range(effort.refinements if biased and scheme.order is not None else 0):
+    for _ in range(effort.refinements if biased and weak_order(family, scheme) is not None else 0):
         scheme = refined(scheme)
     count, paths = effort.simulated_inputs, REPLICATES * effort.paths
     plain = make_yardstick(family, scheme, generator, count, paths, noise=Sobol())

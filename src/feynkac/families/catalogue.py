@@ -14,9 +14,10 @@ from typing import Any
 from feynkac.errors import FeynkacError, InputError
 from feynkac.families.basket_put import BasketPut
 from feynkac.families.black_scholes import BlackScholes
-from feynkac.families.family import Family
+from feynkac.families.family import Family, Pays
 from feynkac.families.heat_gaussian import HeatGaussian
 from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.payoff import Payoff
 
 BUILT_IN: dict[str, type[Family]] = {
     cls.name(): cls for cls in (BlackScholes, BasketPut, HeatParaboloid, HeatGaussian)
@@ -50,7 +51,8 @@ def family_fields(family: Family) -> dict[str, Any]:
             f"{type(family).__name__} must be a frozen dataclass, so that its settings can be "
             "saved; put @dataclass(frozen=True) above it."
         )
-    return {name: getattr(family, name) for name in fields}
+    values = {name: getattr(family, name) for name in fields}
+    return {n: str(v) if isinstance(v, Payoff) else v for n, v in values.items()}
 
 
 def _dataclass_fields(cls: type[Family]) -> list[str] | None:
@@ -107,6 +109,8 @@ def _instantiate(cls: type[Family], fields: dict[str, Any]) -> Family:
     dim = fields.get("dim", 1)
     if not (isinstance(dim, int) and dim >= 1):
         raise InputError(f"dim must be a whole number ≥ 1, got {dim!r}.")
+    if issubclass(cls, Pays) and isinstance(text := fields.get("payoff"), str):
+        fields = fields | {"payoff": Payoff.parse(text)}
     try:
         return cls(**fields)
     except FeynkacError:

@@ -1,11 +1,21 @@
-r"""A parametric family of Kolmogorov PDEs (paper, Eq. 1):
+r"""A parametric family of Kolmogorov PDEs (paper, Eq. 1), with all that Feynman and Kac allow:
 
-    ∂u/∂t = ½ Tr(σσ*∇²u) + ⟨μ, ∇u⟩,   u(x, 0) = φ(x),   with  dS = μ(S) dt + σ(S) dB.
+    ∂u/∂t = ½ Tr(σσ*∇²u) + ⟨μ, ∇u⟩ − c u + f,   u(x, 0) = φ(x),   u = g on the boundary,
 
-A user writes the domain and three formulas. What more a family can do is said by further base
-classes, found with `isinstance`: `ExactSampler` (S_t can be drawn directly), `ClosedForm` (u is
-known), `ClosedPartials` (so are its derivatives), `NamedGreeks` (derivatives with names), `Jumps`
-(the initial condition is not continuous).
+and with  dS = μ(S) dt + σ(S) dB  and τ the time at which S meets the boundary (or t),
+
+    u(x, t) = E[ e^{−∫c} φ(S_t) 1{τ = t} + e^{−∫c} g(S_τ) 1{τ < t} + ∫ e^{−∫c} f(S_s) ds ].
+
+A user writes the domain and three formulas: μ, σ and φ. What more a family has is said by further
+base classes, found with `isinstance`:
+
+- of the equation: `Discount` (c), `Source` (f), `Absorbing` and `BoundaryValue` (boundary, g),
+  `TimeDependent` (coefficients that vary with t), `NoiseDimension` (more or fewer Brownian motions
+  than dimensions), `VectorValued` (several φ at once), `Pays` (φ is a payoff object), `Jumps` (φ is
+  not continuous);
+- of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours);
+- of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
+  `NamedGreeks` (derivatives with names).
 """
 
 import functools
@@ -19,6 +29,7 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
 
@@ -68,12 +79,65 @@ class Family(ABC):
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
 
 
-class ExactSampler(ABC):
-    """Capability: S_t is a function of its start and one standard normal vector."""
+class Discount(ABC):
+    """Capability: a potential c, such as an interest rate or a rate of decay."""
 
     @abstractmethod
-    def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """S_t for S_0 = x and z ~ N(0, I).  Shape: x, z `(…, d)`, t `(…, 1)` → `(…, d)`."""
+    def discount(self, x: Tensor, p: Params) -> Tensor:
+        """c(x).  Shape: `(…, d)` → `(…, 1)`."""
+
+
+class Source(ABC):
+    """Capability: a source f, paid continuously along the path."""
+
+    @abstractmethod
+    def source(self, x: Tensor, p: Params) -> Tensor:
+        """f(x).  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
+
+
+class TimeDependent:
+    """Capability: the formulas read `p.t`  `(…, 1)`, the time t of the PDE.
+
+    On a path that started with t to run it is what is left of it.
+    """
+
+
+class Absorbing(ABC):
+    """Capability: paths stop at a boundary, where u = 0 (or see `BoundaryValue`).
+
+    Between two steps a path is taken for a Brownian bridge in each distance. Choose a distance in
+    which it nearly is one: the logarithm of x/B for a geometric Brownian motion.
+    """
+
+    @abstractmethod
+    def distance(self, x: Tensor, p: Params) -> Tensor:
+        """Distance to each of m walls, positive inside.  Shape: `(…, d)` → `(…, m)`."""
+
+
+class BoundaryValue(Absorbing):
+    """Capability: the value on the boundary is not zero."""
+
+    @abstractmethod
+    def boundary_value(self, x: Tensor, p: Params) -> Tensor:
+        """g near the boundary.  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
+
+
+class NoiseDimension(ABC):
+    """Capability: the number of Brownian motions is not the dimension d."""
+
+    @property
+    @abstractmethod
+    def noise_dim(self) -> int:
+        """Length of `dw` in `diffusion(x, dw, p)`."""
+
+
+class VectorValued(ABC):
+    """Capability: several initial conditions at once, such as a strip of strikes."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Length of what `initial` returns: `(…, outputs)`."""
 
 
 class Jumps:
@@ -82,6 +146,31 @@ class Jumps:
     The derivative of a path's payoff is then not an unbiased derivative of u, so that the fast
     method fits values only.
     """
+
+
+class Pays(ABC):
+    """Capability: the initial condition is a payoff of asset prices, an object of its own."""
+
+    @property
+    @abstractmethod
+    def payoff(self) -> Payoff:
+        """Usually a field of the dataclass."""
+
+
+class ExactSampler(ABC):
+    """Capability: S_t is a function of its start and one standard normal vector."""
+
+    @abstractmethod
+    def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """S_t for S_0 = x and z ~ N(0, I).  Shape: x `(…, d)`, z as `dw`, t `(…, 1)` → `(…, d)`."""
+
+
+class OwnSteps(ABC):
+    """Capability: a step of a scheme made for this family, of weak order 2."""
+
+    @abstractmethod
+    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
+        """S_h for S_0 = x and z ~ N(0, I).  Shape: x `(…, d)`, z as `dw`, h `(…, 1)` → `(…, d)`."""
 
 
 class ClosedForm(ABC):
@@ -118,3 +207,18 @@ class NamedGreeks(ABC):
     @abstractmethod
     def greeks(self) -> Mapping[str, Greek]:
         """The named derivatives."""
+
+
+def noise_dim(family: Family) -> int:
+    """Number of Brownian motions."""
+    return family.noise_dim if isinstance(family, NoiseDimension) else family.domain.state_dim
+
+
+def outputs(family: Family) -> int:
+    """Number of components of u."""
+    return family.outputs if isinstance(family, VectorValued) else 1
+
+
+def jumps(family: Family) -> bool:
+    """Whether the initial condition is not continuous."""
+    return isinstance(family, Jumps) or (isinstance(family, Pays) and family.payoff.jumps)

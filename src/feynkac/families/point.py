@@ -33,9 +33,32 @@ class Params:
         return iter(self.__dict__)
 
 
+def at_time(p: Params, t: Tensor) -> Params:
+    """The same parameters with the time of the PDE among them, as `p.t`."""
+    return Params(**(vars(p) | {"t": t}))
+
+
 class Point(NamedTuple):
     """A batch of inputs: x `(…, d)`, t `(…, 1)`, parameters p."""
 
     x: Tensor
     t: Tensor
     p: Params
+
+
+def describe(point: Point) -> str:
+    """One input in words, long arrays cut.
+
+    Example:
+        >>> import torch
+        >>> describe(Point(torch.ones(5), torch.tensor([0.5]), Params(k=torch.tensor([2.0]))))
+        'x = [1, 1, 1, …], t = 0.5, k = 2'
+    """
+    values = {"x": point.x, "t": point.t, **vars(point.p)}
+    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+
+
+def _short(value: Tensor) -> str:
+    numbers = [f"{number:.6g}" for number in value.flatten()[:3].tolist()]
+    rest = ["…"] * (value.numel() > 3)
+    return numbers[0] if value.numel() == 1 else f"[{', '.join(numbers + rest)}]"

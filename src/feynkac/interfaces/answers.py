@@ -7,7 +7,7 @@ from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Jumps, NamedGreeks
+from feynkac.families.family import ClosedForm, NamedGreeks, jumps
 from feynkac.networks.architecture import ACTIVATIONS, Layer
 from feynkac.solution import Solution
 
@@ -56,7 +56,7 @@ def sensitivities(solution: Solution, at: dict[str, Any]) -> Numbers:
 def beware(solution: Solution) -> list[str]:
     """Derivatives of this solution that deserve no trust."""
     found = []
-    if isinstance(solution.family, Jumps):
+    if jumps(solution.family):
         found.append(
             "the initial condition jumps: slopes were not fitted, and near t = 0 derivatives in x "
             "(delta, gamma) are unreliable."

@@ -42,12 +42,13 @@ def _assignments(text: str) -> list[str]:
 
 
 def parse_scheme(text: str) -> "Scheme | None":
-    """A scheme from `auto`, `exact`, `euler:25`, `milstein:25`, `nv:4` or `log:3`.
+    """A scheme from `auto`, `exact`, `euler:25`, `milstein:25`, `nv:4`, `log:3`, `own:8`.
 
     None leaves the choice to the method.
     """
     from feynkac.sampling.euler_maruyama import EulerMaruyama
     from feynkac.sampling.exact import Exact
+    from feynkac.sampling.family_steps import FamilySteps
     from feynkac.sampling.log_ode import LogOde
     from feynkac.sampling.milstein import Milstein
     from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
@@ -61,13 +62,15 @@ def parse_scheme(text: str) -> "Scheme | None":
         "milstein": Milstein,
         "nv": NinomiyaVictoir,
         "log": LogOde,
+        "exact": Exact,
+        "own": FamilySteps,
     }
     match = re.fullmatch(r"(\w+):([1-9][0-9]{0,5})", text, re.ASCII)
     if match and match[1] in stepping:
         return stepping[match[1]](steps=int(match[2]))
     raise InputError(
-        f"unknown scheme {text!r}; expected auto, exact, euler:STEPS, milstein:STEPS, "
-        "nv:STEPS or log:STEPS."
+        f"unknown scheme {text!r}; expected auto, exact, euler:STEPS, "
+        "milstein:STEPS, nv:STEPS, log:STEPS or own:STEPS."
     )
 
 

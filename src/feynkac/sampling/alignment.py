@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from feynkac.families.family import Family
+from feynkac.families.family import Family, TimeDependent, noise_dim
+from feynkac.families.point import at_time
 from feynkac.sampling.noise import Draw
 
 POINTS = 8
@@ -22,7 +23,7 @@ POINTS = 8
 
 def align(family: Family, inputs: Tensor, draw: Draw) -> Draw:
     """The same draw, turned.  Shape: inputs `(N, dim)`, z `(draws, N, K, d)`."""
-    if family.domain.state_dim == 1:
+    if noise_dim(family) == 1:
         return draw
     v = direction(family, inputs)
     first = torch.zeros_like(v)
@@ -34,8 +35,9 @@ def align(family: Family, inputs: Tensor, draw: Draw) -> Draw:
 def direction(family: Family, inputs: Tensor) -> Tensor:
     """v, or 0 where the payoff is flat.  Shape: `(N, dim)` → `(N, d)`."""
     x, t, p = family.domain.split(inputs.detach().unsqueeze(-2))
+    p = at_time(p, t) if isinstance(family, TimeDependent) else p
     with torch.enable_grad():
-        points = _points(family.domain.state_dim).to(inputs)
+        points = _points(noise_dim(family)).to(inputs)
         w = points.expand(len(inputs), -1, -1).clone().requires_grad_()
         y = x + t * family.drift(x, p) + family.diffusion(x, t.sqrt() * w, p)
         payoff = family.initial(y, p).sum()

@@ -5,16 +5,15 @@ r"""How wrong is a scheme? From two step sizes on the same Brownian paths, for w
 Coupled paths make the difference small, so that few of them resolve it.
 """
 
-import dataclasses
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family
+from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise import Noise
+from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import CHUNK, Estimate
 from feynkac.sampling.scheme import Scheme
 
@@ -29,11 +28,12 @@ def estimate_bias(
     replicates: int = 8,
 ) -> Estimate:
     """Estimated error of `scheme` at each input.  Shape: `(N, dim)` → `Estimate` of `(N, 1)`."""
-    if scheme.order is None:
-        zero = torch.zeros(len(inputs), 1, dtype=torch.float64, device=inputs.device)
+    order = weak_order(family, scheme)
+    if order is None:
+        zero = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
         return Estimate(zero, zero)
     fine = refined(scheme)
-    rows = max(1, CHUNK // (fine.draws * family.domain.state_dim * paths))
+    rows = max(1, CHUNK // (fine.draws * noise_dim(family) * paths))
     found = []
     for block in torch.split(inputs, rows):
         repeats = []
@@ -43,16 +43,14 @@ def estimate_bias(
             difference = coarse - payoffs(family, fine, block, draw.z)
             repeats.append((difference * draw.weights).double().sum(-2))
         found.append(torch.stack(repeats))
-    factor = 2**scheme.order / (2**scheme.order - 1)
+    factor = 2**order / (2**order - 1)
     values = torch.cat(found, dim=1) * factor
     return Estimate(values.mean(0), values.std(0) / replicates**0.5)
 
 
 def refined(scheme: Scheme) -> Scheme:
     """The same scheme with twice the steps."""
-    settings: Any = scheme
-    finer: Scheme = dataclasses.replace(settings, steps=2 * settings.steps)
-    return finer
+    return scheme.with_steps(2 * scheme.steps)
 
 
 def coarsened(z: Tensor, increments: int) -> Tensor:

@@ -40,7 +40,7 @@ class EulerMaruyama(Scheme):
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, d)` → `(…, d)`."""
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         h = t / self.steps
         if isinstance(family, AffineLinear) and _several_an_input(x, p, z):
             return _affine(x, h, p, z)

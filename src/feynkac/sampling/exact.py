@@ -1,12 +1,17 @@
-"""The exact scheme: one normal vector a path and no discretisation error (paper, Section 3.1)."""
+"""The exact scheme: one normal vector a step and no discretisation error (paper, Section 3.1).
 
-from typing import Literal
+One step is enough where only S_t counts. More steps see the path on the way, for a discount, source
+or boundary that depends on it.
+"""
 
+from typing import Annotated, Literal
+
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ExactSampler, Family
+from feynkac.families.family import ExactSampler, Family, TimeDependent
 from feynkac.families.point import Params
 from feynkac.sampling.scheme import Scheme
 
@@ -20,22 +25,32 @@ class Exact(Scheme):
         1
     """
 
+    steps: Annotated[int, Field(ge=1)] = 1
     kind: Literal["exact"] = "exact"
 
     @property
     def draws(self) -> int:
-        """One."""
-        return 1
+        """One vector a step."""
+        return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(1, …, d)` → `(…, d)`."""
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         assert isinstance(family, ExactSampler)
-        return family.exact(x, t, p, z[0])
+        h = t / self.steps
+        for normal in z.unbind(0):
+            x = family.exact(x, h, p, normal)
+        return x
 
     def check(self, family: Family) -> None:
-        """The family must be an `ExactSampler`."""
+        """The family must be an `ExactSampler`, with coefficients that do not vary with time."""
+        name = type(family).__name__
         if not isinstance(family, ExactSampler):
             raise InputError(
-                f"{type(family).__name__} has no exact sampler; use a scheme such as "
-                "EulerMaruyama(steps=25) (--scheme euler:25)."
+                f"{name} has no exact sampler; use a scheme such as EulerMaruyama(steps=25) "
+                "(--scheme euler:25)."
+            )
+        if isinstance(family, TimeDependent):
+            raise InputError(
+                f"the exact sampler of {name} does not know the time that its coefficients depend "
+                "on; use NinomiyaVictoir(steps=4) (--scheme nv:4)."
             )

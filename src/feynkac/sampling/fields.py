@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family
+from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 
 SUBSTEPS = 2  # of Runge–Kutta in one flow
@@ -26,8 +26,8 @@ def along(family: Family, dw: Tensor, p: Params, x: Tensor) -> Tensor:
 def stratonovich_drift(family: Family, x: Tensor, p: Params) -> Tensor:
     """V_0(x).  Shape: `(…, d)` → `(…, d)`."""
     drift = family.drift(x, p)
-    for unit in torch.eye(x.shape[-1], dtype=x.dtype, device=x.device):
-        column = functools.partial(along, family, unit.expand_as(x), p)
+    for unit in torch.eye(noise_dim(family), dtype=x.dtype, device=x.device):
+        column = functools.partial(along, family, unit.expand(*x.shape[:-1], -1), p)
         drift = drift - 0.5 * torch.func.jvp(column, (x,), (column(x),))[1]
     return drift
 

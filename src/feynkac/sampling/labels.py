@@ -8,16 +8,17 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family
+from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.alignment import align
 from feynkac.sampling.noise import Draw, Noise, Shape, normals
+from feynkac.sampling.path import earned
 from feynkac.sampling.scheme import Scheme
 
 
 def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
-    """φ(S_t) along given normals.  Shape: inputs `(N, dim)`, z `(draws, N, K, d)` → `(N, K, 1)`."""
+    """Of each path.  Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, outputs)`."""
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
-    return family.initial(scheme.terminal(family, x, t, p, z), p)
+    return earned(family, scheme, x, t, p, z)
 
 
 def labels(
@@ -25,7 +26,7 @@ def labels(
 ) -> Tensor:
     """Unbiased labels of u (up to the scheme's error).  Shape: `(N, dim)` → `(N, 1)`."""
     lead = (len(inputs), paths)
-    z = normals(scheme.draws, lead, family.domain.state_dim, generator, inputs.dtype)
+    z = normals(scheme.draws, lead, noise_dim(family), generator, inputs.dtype)
     return payoffs(family, scheme, inputs, z).mean(-2)
 
 
@@ -38,8 +39,7 @@ def draw_paths(
     generator: torch.Generator,
 ) -> Draw:
     """Normals for about `paths` paths from each of `inputs`, turned where that helps."""
-    dim = family.domain.state_dim
-    shape = Shape(len(inputs), paths, scheme.draws, dim, scheme.increments)
+    shape = Shape(len(inputs), paths, scheme.draws, noise_dim(family), scheme.increments)
     draw = noise.draw(shape, generator, inputs.dtype)
     return align(family, inputs, draw) if noise.aligned else draw
 

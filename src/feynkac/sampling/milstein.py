@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family
+from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.noise import make_generator, normals
 from feynkac.sampling.scheme import Scheme
@@ -50,13 +50,13 @@ class Milstein(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, d)` → `(…, d)`."""
         h = t / self.steps
         root = h.sqrt()
-        x = x.expand(z.shape[1:]).clone()  # forward mode takes no broadcast views
+        x = x.expand(*z.shape[1:-1], x.shape[-1]).clone()  # forward mode takes no broadcast views
         for normal in z.unbind(0):
             dw = root * normal
             euler = h * family.drift(x, p) + family.diffusion(x, dw, p)
             double = _derivative(family, x, p, dw, dw)
-            for unit in torch.eye(x.shape[-1], dtype=x.dtype, device=x.device):
-                column = unit.expand_as(x)
+            for unit in torch.eye(noise_dim(family), dtype=x.dtype, device=x.device):
+                column = unit.expand_as(dw)
                 double = double - h * _derivative(family, x, p, column, column)
             x = x + euler + 0.5 * double
         return x
@@ -85,7 +85,7 @@ def _commutator(family: Family) -> float:
     """
     domain, generator = family.domain, make_generator(0, "commutator")
     x, _, p = domain.split(domain.sample(POINTS, generator, torch.float64))
-    a, b = normals(2, (POINTS,), domain.state_dim, generator, torch.float64)
+    a, b = normals(2, (POINTS,), noise_dim(family), generator, torch.float64)
     one, other = _derivative(family, x, p, a, b), _derivative(family, x, p, b, a)
     scale = one.norm(dim=-1) + other.norm(dim=-1)
     relative = (one - other).norm(dim=-1) / scale

@@ -60,7 +60,7 @@ class NinomiyaVictoir(Scheme):
         h = t / self.steps
         affine = isinstance(family, AffineLinear)
         fields: Fields = AffineFields(p) if affine else SmoothFields(family, p)
-        x = x.expand(z.shape[1:]).clone()  # forward mode takes no broadcast views
+        x = x.expand(*z.shape[1:-1], x.shape[-1]).clone()  # forward mode takes no broadcast views
         for normal, coin in zip(z[: self.steps], z[self.steps :], strict=True):
             x = fields.step(x, h, h.sqrt() * normal, coin.flatten(0, -3)[0, :, 0] > 0)
         return x
@@ -133,7 +133,7 @@ class SmoothFields(Fields):
 
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
         """One step; both orders are taken where a batch needs both."""
-        dim = x.shape[-1]
+        dim = dw.shape[-1]
         x = flow(self._drift, x, 0.5 * h)
         for j in range(dim):
             unit = torch.zeros_like(dw)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise import Noise, normals
 from feynkac.sampling.scheme import Scheme
@@ -56,7 +56,7 @@ def monte_carlo(
     scheme.check(family)
     if paths < 2:
         raise InputError(f"a standard error needs at least 2 paths, got {paths}.")
-    per_path = scheme.draws * family.domain.state_dim
+    per_path = scheme.draws * noise_dim(family)
     rows = max(1, CHUNK // (per_path * paths))
     moments = []
     for block in torch.split(inputs, rows):
@@ -82,7 +82,7 @@ def replicated(
     scheme.check(family)
     if replicates < 2:
         raise InputError(f"a standard error needs at least 2 replicates, got {replicates}.")
-    rows = max(1, CHUNK // (scheme.draws * family.domain.state_dim * paths))
+    rows = max(1, CHUNK // (scheme.draws * noise_dim(family) * paths))
     found: list[Tensor] = []
     for block in torch.split(inputs, rows):
         found.append(_repeat(family, scheme, noise, block, paths, generator, replicates))
@@ -114,9 +114,9 @@ def _moments(
     family: Family, scheme: Scheme, inputs: Tensor, paths: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Mean and summed squared deviations, merged chunk by chunk (Chan, Golub and LeVeque)."""
-    dim = family.domain.state_dim
+    dim = noise_dim(family)
     size = max(1, min(paths, CHUNK // (scheme.draws * dim)))
-    mean = torch.zeros(len(inputs), 1, dtype=torch.float64, device=inputs.device)
+    mean = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
     squares = torch.zeros_like(mean)
     done = 0
     while done < paths:

@@ -4,8 +4,9 @@ A scheme is a pure function of its normals. Where they come from (independent, a
 quasi-random, coupled to a finer grid) is decided elsewhere, see `noise.py`.
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -18,6 +19,8 @@ class Scheme(ABC):
 
     order: ClassVar[int | None] = None
     """Weak order in 1/steps; None: there is no discretisation error."""
+    steps: int
+    """Equal parts of the time t."""
 
     @property
     @abstractmethod
@@ -29,9 +32,18 @@ class Scheme(ABC):
         """How many of them, the first ones, are increments of the Brownian path, in order."""
         return self.draws
 
+    def with_steps(self, steps: int) -> Self:
+        """The same scheme with another number of steps."""
+        settings: Any = self
+        chosen: Self = dataclasses.replace(settings, steps=steps)
+        return chosen
+
     @abstractmethod
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, d)` → `(…, d)`."""
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, d)`.
+
+        m is the number of Brownian motions, `noise_dim(family)`.
+        """
 
     @abstractmethod
     def check(self, family: Family) -> None:

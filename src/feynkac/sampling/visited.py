@@ -10,8 +10,9 @@ from torch import Tensor
 
 from feynkac.families.box import Box
 from feynkac.families.domain import Domain
-from feynkac.families.family import Family
+from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.path import moments
 from feynkac.sampling.scheme import Scheme
 
 PILOT = 2**14
@@ -45,11 +46,11 @@ class VisitedDomain(Domain):
         inputs = domain.sample(count, generator, dtype)
         x, t, p = domain.split(inputs.unsqueeze(-2))
         share = torch.rand(t.shape, generator=generator, dtype=dtype, device=generator.device)
-        z = normals(self.scheme.draws, (count, 1), domain.state_dim, generator, dtype)
+        z = normals(self.scheme.draws, (count, 1), noise_dim(self.family), generator, dtype)
         with torch.no_grad():
-            state = self.scheme.terminal(self.family, x, share * t, p, z)
+            *_, last = moments(self.family, self.scheme, x, t, p, z, share * t)
         where = domain.slices()
-        inputs[:, where["x"]] = state.squeeze(-2)
+        inputs[:, where["x"]] = last.state.squeeze(-2)
         inputs[:, where["t"]] = ((1.0 - share) * t).squeeze(-2)
         return inputs
 

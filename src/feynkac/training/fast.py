@@ -9,14 +9,18 @@ import math
 import torch
 
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.family import ExactSampler, Family
+from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, noise_dim
 from feynkac.networks.smooth import Smooth
+from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.path import weak_order
+from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
@@ -28,6 +32,8 @@ from feynkac.training.setup import Setup
 FEW_INPUTS = 12
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 ROWS = 500  # values and slopes in one Gauss–Newton system
+SMALL_BIAS = 3e-4  # of a scheme, in the metric of Eq. (9)
+MOST_DOUBLINGS = 4
 NORMALS = 2048  # drawn for one input, if there are many inputs
 MOST_CUBATURE_PATHS = 128
 
@@ -64,7 +70,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
         batch_size=256,
-        paths=_affordable_paths(chosen.draws * family.domain.state_dim),
+        paths=_affordable_paths(chosen.draws * noise_dim(family)),
         steps=5000,
         balance=True,
     )
@@ -76,18 +82,43 @@ def _affordable_paths(normals: int) -> int:
 
 
 def default_scheme(family: Family) -> Scheme:
-    """Exact sampling, or weak order 2 where its flows are cheap, or 25 Euler–Maruyama steps."""
-    if isinstance(family, ExactSampler):
+    """A scheme that suits the family, its steps doubled until their error seems small enough."""
+    scheme = suitable_scheme(family)
+    for _ in range(MOST_DOUBLINGS):
+        if _bias(family, scheme) < SMALL_BIAS:
+            break
+        scheme = refined(scheme)
+    return scheme
+
+
+def suitable_scheme(family: Family) -> Scheme:
+    """Its own, or exact sampling, or weak order 2 where flows are cheap, or Euler–Maruyama."""
+    if isinstance(family, OwnSteps):
+        return FamilySteps(steps=4)
+    if isinstance(family, ExactSampler) and not isinstance(family, TimeDependent):
         return Exact()
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
-    few = family.domain.state_dim <= FEW_FLOWS
+    few = noise_dim(family) <= FEW_FLOWS
     return NinomiyaVictoir(steps=4) if few else EulerMaruyama(steps=25)
+
+
+def _bias(family: Family, scheme: Scheme, inputs: int = 32, paths: int = 256) -> float:
+    """Root mean square of the scheme's error relative to 1 + |u|, without what noise adds to it."""
+    if weak_order(family, scheme) is None:
+        return 0.0
+    generator = make_generator(0, "steps")
+    points = family.domain.sample(inputs, generator)
+    with torch.no_grad():
+        found = estimate_bias(family, scheme, Sobol(), points, paths, generator)
+        value = replicated(family, scheme, Sobol(), points, paths, generator, replicates=2).value
+    square = (found.value.square() - found.error.square()) / (1.0 + value.abs()).square()
+    return math.sqrt(max(0.0, float(square.nanmean())))
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
     """The noise whose labels vary least for their number of paths, measured on 16 inputs."""
-    normals = scheme.draws * family.domain.state_dim
+    normals = scheme.draws * noise_dim(family)
     candidates: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         candidates.append(SphericalRadial())

@@ -1,7 +1,7 @@
 """Which objective goes with a run: the optimiser decides."""
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family, Jumps
+from feynkac.families.family import Family, jumps
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise import make_generator
@@ -35,7 +35,7 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     network.shift.copy_(scales.shift)
     network.scale.copy_(scales.scale)
     data = Data(family, run.scheme, run.noise, training.batch_size, training.paths)
-    slope_weight = float(training.slopes and not isinstance(family, Jumps))
+    slope_weight = float(training.slopes and not jumps(family))
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)
     return SobolevGradient(data, scales, slope_weight)

@@ -14,6 +14,7 @@ from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.milstein import Milstein
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
@@ -24,7 +25,8 @@ from feynkac.training.settings import Training
 
 AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
 AnyScheme = Annotated[
-    Exact | EulerMaruyama | Milstein | NinomiyaVictoir | LogOde, Field(discriminator="kind")
+    Exact | EulerMaruyama | Milstein | NinomiyaVictoir | LogOde | FamilySteps,
+    Field(discriminator="kind"),
 ]
 AnyNoise = Annotated[
     Independent | Antithetic | Sobol | SphericalRadial, Field(discriminator="kind")

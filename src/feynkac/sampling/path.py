@@ -1,0 +1,186 @@
+r"""Along a path, step by step: the full Feynman–Kac formula. With S the path, the label is
+
+    W_n φ(S_n) + G_n,    W the weight left after discounting and absorption, G what was gained.
+
+A step of length h is symmetric, which keeps the weak order 2 of a scheme:
+
+    W ← e^{−hc/2} W,   S ← one step of the scheme, coefficients at the middle of its time,
+    W ← Π_walls (1 − P) W,   W ← e^{−hc/2} W,   G ← G + h/2 (W f before + W f after).
+
+P = exp(−2ρρ′/v) is the chance that a Brownian bridge between distances ρ, ρ′ > 0 of variance
+v = h |σ*∇ρ|² meets the wall; P = 1 if ρ′ ≤ 0. Nothing is drawn for it: W is a continuous function
+of the path, so that pathwise derivatives hold. What meets a wall gains g at the point where the
+line from the start to the mirrored end crosses it. With walls the weak order is 1.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import (
+    Absorbing,
+    BoundaryValue,
+    Discount,
+    Family,
+    Source,
+    TimeDependent,
+    noise_dim,
+    outputs,
+)
+from feynkac.families.point import Params, at_time
+from feynkac.sampling.noise import make_generator
+from feynkac.sampling.scheme import Scheme
+
+
+class Moment(NamedTuple):
+    """A path at one time: state `(…, d)`, time left `(…, 1)`, W `(…, 1)`, G `(…, outputs)`."""
+
+    state: Tensor
+    time: Tensor
+    weight: Tensor
+    gained: Tensor
+    p: Params
+    """Parameters, with `p.t` if the family depends on time."""
+
+
+def ends_only(family: Family) -> bool:
+    """Whether the label depends on the end of the path alone."""
+    return not isinstance(family, Discount | Source | TimeDependent | Absorbing)
+
+
+def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+    """W_n φ(S_n) + G_n.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`."""
+    if ends_only(family):
+        return family.initial(scheme.terminal(family, x, t, p, z), p)
+    *_, last = moments(family, scheme, x, t, p, z)
+    return last.weight * family.initial(last.state, last.p) + last.gained
+
+
+def moments(
+    family: Family,
+    scheme: Scheme,
+    x: Tensor,
+    t: Tensor,
+    p: Params,
+    z: Tensor,
+    duration: Tensor | None = None,
+) -> Iterator[Moment]:
+    """The path at all steps, start and end included; it runs for `duration`, by default t.
+
+    Shape: x `(…, d)`, t and duration `(…, 1)`, z `(draws, …, m)`.
+    """
+    single, h = scheme.with_steps(1), (t if duration is None else duration) / scheme.steps
+    moment = _start(family, x.expand(*z.shape[1:-1], x.shape[-1]), t, p)
+    yield moment
+    for k in range(scheme.steps):
+        moment = _move(family, single, moment, h, z[k :: scheme.steps])
+        yield moment
+
+
+def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> Moment:
+    """Paths that start beyond a wall have met it."""
+    weight = torch.ones_like(x[..., :1])
+    gained = weight.new_zeros(*x.shape[:-1], outputs(family))
+    moment = Moment(x, t, weight, gained, timed(family, p, t))
+    if not isinstance(family, Absorbing):
+        return moment
+    inside = (family.distance(x, moment.p) > 0).all(-1, keepdim=True).to(x.dtype)
+    gained = gained + (1.0 - inside) * _on_the_wall(family, x, moment.p)
+    return moment._replace(weight=inside, gained=gained)
+
+
+def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -> Moment:
+    """One step."""
+    time = start.time - h
+    middle = timed(family, start.p, start.time - 0.5 * h)
+    state = single.terminal(family, start.state, h, middle, z)
+    end = start._replace(state=state, time=time, p=timed(family, start.p, time))
+    end = _gain(family, _discount(family, start, end, 0.5 * h), start, 0.5 * h)
+    if isinstance(family, Absorbing):
+        end = _absorb(family, start, end, h)
+    return _gain(family, _discount(family, end, end, 0.5 * h), None, 0.5 * h)
+
+
+def timed(family: Family, p: Params, t: Tensor) -> Params:
+    """Parameters as the formulas of `family` read them at time t of the PDE."""
+    return at_time(p, t) if isinstance(family, TimeDependent) else p
+
+
+def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Moment:
+    """`moment` with its weight discounted for a time h at the rate of `where`."""
+    if not isinstance(family, Discount):
+        return moment
+    factor = (-h * family.discount(where.state, where.p)).exp()
+    return moment._replace(weight=moment.weight * factor)
+
+
+def _gain(family: Family, moment: Moment, before: Moment | None, h: Tensor) -> Moment:
+    """`moment` with what flowed in for a time h: at the rate of `before`, or its own."""
+    if not isinstance(family, Source):
+        return moment
+    at = before or moment
+    flow = at.weight * family.source(at.state, at.p)
+    return moment._replace(gained=moment.gained + h * flow)
+
+
+def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
+    """`end` with the part taken off that met a wall on the way, wall after wall."""
+    assert isinstance(family, Absorbing)
+    before = family.distance(start.state, start.p).clamp_min(0.0)
+    after = family.distance(end.state, end.p)
+    variance = (h * _speed(family, start)).clamp_min(torch.finfo(h.dtype).tiny)
+    met = (-2.0 * before * after.clamp_min(0.0) / variance).exp()
+    share = before / (before + after.abs()).clamp_min(torch.finfo(h.dtype).tiny)
+    weight, gained = end.weight, end.gained
+    walls = zip(torch.split(met, 1, dim=-1), torch.split(share, 1, dim=-1), strict=True)
+    for now, part in walls:
+        point = start.state + part * (end.state - start.state)
+        at = timed(family, end.p, start.time - part * h)
+        gained = gained + weight * now * _on_the_wall(family, point, at)
+        weight = weight * (1.0 - now)
+    return end._replace(weight=weight, gained=gained)
+
+
+def _on_the_wall(family: Family, x: Tensor, p: Params) -> Tensor | float:
+    return family.boundary_value(x, p) if isinstance(family, BoundaryValue) else 0.0
+
+
+def _speed(family: Family, moment: Moment) -> Tensor:
+    """|σ*∇ρ|² of each distance.  Shape: `(…, walls)`."""
+    assert isinstance(family, Absorbing)
+    x, p = moment.state.clone(), moment.p  # forward mode takes no broadcast views
+    units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
+    speed = torch.zeros(())
+    for unit in units:
+        column = family.diffusion(x, unit.expand(*x.shape[:-1], -1), p)
+        slope = torch.func.jvp(lambda y: family.distance(y, p), (x,), (column.expand_as(x),))[1]
+        speed = speed + slope.square()
+    return speed
+
+
+def weak_order(family: Family, scheme: Scheme) -> int | None:
+    """Of the labels in 1/steps; None: they have no discretisation error.
+
+    Example:
+        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.sampling.exact import Exact
+        >>> weak_order(BlackScholes(), Exact()) is None
+        True
+    """
+    if isinstance(family, Absorbing):
+        return 1
+    if isinstance(family, Source | TimeDependent) or not constant_discount(family):
+        return min(2, scheme.order or 2)
+    return scheme.order
+
+
+def constant_discount(family: Family, points: int = 16) -> bool:
+    """Whether c does not depend on x, at a few random points of the domain."""
+    if not isinstance(family, Discount):
+        return True
+    domain = family.domain
+    x, t, p = domain.split(domain.sample(points, make_generator(0, "discount"), torch.float64))
+    p = timed(family, p, t)
+    return bool((family.discount(x, p) == family.discount(x.flip(0), p)).all())
