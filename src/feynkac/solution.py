@@ -20,9 +20,9 @@ from feynkac.analysis.observations import Problem, make_problem
 from feynkac.analysis.partials import along, greek_value, hessian, partial
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
-from feynkac.errors import ArtifactError
+from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import BUILT_IN, find_family
-from feynkac.families.family import Family, NamedGreeks
+from feynkac.families.family import Family, NamedGreeks, outputs
 from feynkac.networks.network import Network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
@@ -63,10 +63,17 @@ class Solution:
             extrapolate: allow inputs outside the domain.
             at: one value a variable, of shape `(…, *shape of the variable)`.
 
-        Shape: the broadcast leading axes.
+        Shape: the broadcast leading axes, then one for the outputs if there are several.
         """
         with torch.no_grad():
             return self.network(self._join(at, extrapolate)).squeeze(-1)  # type: ignore[no-any-return]
+
+    def output(self, index: int) -> Self:
+        """One of the components of a vector-valued solution; it has derivatives and all else."""
+        count = outputs(self.family)
+        if not 0 <= index < count:
+            raise InputError(f"there is no output {index}; there are {count}, from 0 on.")
+        return self if count == 1 else replace(self, network=self.network.component(index))
 
     def grad(self, name: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
         """∂u/∂name.  Shape: leading axes, then those of the variable.
@@ -153,6 +160,8 @@ class Solution:
         report: Callable[[float], None] | None = None,
     ) -> Certificate:
         """The same at flat inputs `(…, dim)`."""
+        if outputs(self.family) > 1:
+            raise InputError("certificates are for solutions with one output; this has several.")
         run = self.manifest.run
         control = self.control or self.as_control()
         generator = make_generator(seed, "certificate", device=str(self.network.mean.device))
@@ -276,7 +285,7 @@ class Solution:
         chosen = family or _rebuild_family(manifest)
         _require_trained_for(chosen, manifest, folder)
         try:
-            network = Network(manifest.run.architecture, chosen.domain)
+            network = Network(manifest.run.architecture, chosen.domain, outputs(chosen))
             network.load_state_dict(weights)
         except RuntimeError as error:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error

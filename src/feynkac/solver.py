@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError
 from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.conformance import check_family
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.family import ClosedForm, Family, outputs
 from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
@@ -235,7 +235,7 @@ class _RunFiles:
 def _initial_state(run: Run, family: Family, device: str) -> State:
     training = run.training
     weights = make_generator(training.seed, "weights")
-    network = make_network(run.architecture, family.domain, weights).to(device)
+    network = make_network(run.architecture, family.domain, weights, outputs(family)).to(device)
     if training.compile:
         network.compile_layers(device)
     return State(

@@ -18,7 +18,7 @@ SMALL = Domain(x=Box([0.0, 10.0], [1.0, 30.0]), t=Box(0.0, 1e-3), sigma=Box(-5.0
 class Bare(Architecture):
     """No network at all."""
 
-    def build(self, inputs):
+    def build(self, inputs, outputs=1):
         return nn.Identity()
 
 

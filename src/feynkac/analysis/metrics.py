@@ -136,13 +136,13 @@ def _simulate(
 
 
 def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain) -> Errors:
-    """Errors of given values.  Shape: values and reference `(N, 1)`, points `(N, dim)`."""
+    """Errors of given values.  Shape: values and reference `(N, outputs)`, points `(N, dim)`."""
     truth = reference.value
     scale = 1.0 + truth.abs()
     error = (values - truth).abs() / scale
     return Errors(
         l1=error.mean().item(),
-        l1_se=(error.std() / len(error) ** 0.5).item(),
+        l1_se=(error.mean(-1).std() / len(error) ** 0.5).item(),
         l2=error.square().mean().sqrt().item(),
         max=error.max().item(),
         mean_baseline=((truth.mean() - truth).abs() / scale).mean().item(),
@@ -156,7 +156,7 @@ def _linear_residual(points: Tensor, truth: Tensor, domain: Domain) -> Tensor:
     """Leave-one-out residuals of the linear fit: e / (1 − h), h the leverage."""
     device = points.device
     features = (points.double() - domain.mean.to(device)) / domain.std.to(device)
-    features = torch.cat([features, torch.ones_like(truth)], dim=-1)
+    features = torch.cat([features, torch.ones_like(features[:, :1])], dim=-1)
     if len(features) <= features.shape[-1]:
         return torch.full_like(truth, torch.nan)
     q, _ = torch.linalg.qr(features)

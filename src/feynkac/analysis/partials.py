@@ -90,6 +90,10 @@ def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
 
 
 def _gradient(values: Tensor, leaf: Tensor, create_graph: bool = False) -> Tensor:
+    if values.ndim == leaf.ndim and values.shape[-1] > 1:
+        raise InputError(
+            f"u has {values.shape[-1]} components; choose one to differentiate: solution.output(0)."
+        )
     if not values.requires_grad:  # u does not depend on its inputs here
         return torch.zeros_like(leaf)
     (gradient,) = torch.autograd.grad(

@@ -30,8 +30,8 @@ class Architecture(ABC):
     """Whether the network sees √t in place of t."""
 
     @abstractmethod
-    def build(self, inputs: int) -> nn.Module:
-        """The untrained network R^inputs → R, parameters not yet set (see `initialise`)."""
+    def build(self, inputs: int, outputs: int = 1) -> nn.Module:
+        """The untrained network R^inputs → R^outputs, parameters not yet set (`initialise`)."""
 
 
 class Drawn(nn.Module, ABC):

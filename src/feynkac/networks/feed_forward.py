@@ -38,19 +38,20 @@ class FeedForward(Architecture):
     """ϱ."""
     kind: Literal["feed-forward"] = "feed-forward"
 
-    def build(self, inputs: int) -> "FeedForwardNetwork":
-        """The network R^inputs → R."""
-        return FeedForwardNetwork(self, inputs)
+    def build(self, inputs: int, outputs: int = 1) -> "FeedForwardNetwork":
+        """The network R^inputs → R^outputs."""
+        return FeedForwardNetwork(self, inputs, outputs)
 
 
 class FeedForwardNetwork(nn.Module):
-    """Shape: `(N, inputs)` → `(N, 1)`."""
+    """Shape: `(N, inputs)` → `(N, outputs)`."""
 
-    def __init__(self, settings: FeedForward, inputs: int) -> None:
+    def __init__(self, settings: FeedForward, inputs: int, outputs: int) -> None:
         super().__init__()
         width = settings.factor * inputs
         self.entry = Linear(inputs, width, bias=False)
-        self.layers = make_level(2**settings.levels, width, settings.norm, settings.activation)
+        layers = 2**settings.levels
+        self.layers = make_level(layers, width, settings.norm, settings.activation, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         """Layer after layer."""

@@ -1,8 +1,9 @@
 r"""A smooth network, linearised in its parameters at a batch of inputs, without automatic
 differentiation.
 
-Each row of the batch is a value f(x) or a slope  ∂_v f(x) = ⟨∇f(x), v⟩.  With tangents ḣ = ∂_v h,
-adjoints δ_l = ∂f/∂z_l and their tangents δ̇_l = ∂_v δ_l, the derivatives in the layer W_l, b_l are
+Each row of the batch is a value f(x) or a slope  ∂_v f(x) = ⟨∇f(x), v⟩; of several outputs f is a
+combination, another one for each input. With tangents ḣ = ∂_v h, adjoints δ_l = ∂f/∂z_l and their
+tangents δ̇_l = ∂_v δ_l, the derivatives in the layer W_l, b_l are
 
     ∂f/∂W_l = δ_l ⊗ h_{l−1},     ∂(∂_v f)/∂W_l = δ̇_l ⊗ h_{l−1} + δ_l ⊗ ḣ_{l−1},
 
@@ -42,8 +43,13 @@ Step = list[tuple[Tensor, Tensor]]
 
 
 @torch.no_grad()
-def linearise(network: SmoothNetwork, x: Tensor, v: Tensor) -> Linearisation:
-    """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`."""
+def linearise(
+    network: SmoothNetwork, x: Tensor, v: Tensor, mix: Tensor | None = None
+) -> Linearisation:
+    """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`, mix `(N, m)`.
+
+    f = Σ_j mix_j f_j; without `mix` the network has one output and that is f.
+    """
     factors, inner, (last, last_bias) = network.layers()
     made = [(torch.addmm(bias, x, weight.mT), v @ weight.mT) for weight, bias in factors]
     h, dh = _with_products(x, v, made)
@@ -55,8 +61,10 @@ def linearise(network: SmoothNetwork, x: Tensor, v: Tensor) -> Linearisation:
         dh = first.unsqueeze(1) * dz
         jets.append((first, second.unsqueeze(1) * dz))
     hidden.append((h, dh))
-    value, slope = (h @ last.mT + last_bias)[:, 0], (dh @ last.mT)[..., 0]
-    a, da = torch.ones_like(value).unsqueeze(-1), torch.zeros_like(slope).unsqueeze(-1)
+    a = torch.ones_like(h[:, :1]) if mix is None else mix
+    value = ((h @ last.mT + last_bias) * a).sum(-1)
+    slope = ((dh @ last.mT) * a.unsqueeze(1)).sum(-1)
+    da = torch.zeros_like(dh[..., :1]).expand(-1, -1, a.shape[-1])
     adjoints = [(a, da)]
     for weight, (first, second) in zip(reversed(network.weights), reversed(jets), strict=False):
         back = a @ weight
@@ -82,8 +90,10 @@ def _with_products(
 
 
 @torch.no_grad()
-def value_and_gradient(network: SmoothNetwork, x: Tensor) -> tuple[Tensor, Tensor]:
-    """f and ∇f.  Shape: `(N, p)` → `(N,)`, `(N, p)`."""
+def value_and_gradient(
+    network: SmoothNetwork, x: Tensor, mix: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """f and ∇f.  Shape: `(N, p)`, mix `(N, m)` → `(N,)`, `(N, p)`."""
     factors, inner, (last, last_bias) = network.layers()
     values = [torch.addmm(bias, x, weight.mT) for weight, bias in factors]
     h, slopes = x, []
@@ -92,8 +102,9 @@ def value_and_gradient(network: SmoothNetwork, x: Tensor) -> tuple[Tensor, Tenso
     for weight, bias in inner:
         h, first, _ = silu_jet(torch.addmm(bias, h, weight.mT))
         slopes.append(first)
-    value = (h @ last.mT + last_bias)[:, 0]
-    a = last.expand(len(x), -1)
+    a = torch.ones_like(h[:, :1]) if mix is None else mix
+    value = ((h @ last.mT + last_bias) * a).sum(-1)
+    a = a @ last
     for (weight, _), first in zip(reversed(inner), reversed(slopes), strict=True):
         a = (first * a) @ weight
     if factors:

@@ -47,15 +47,15 @@ class Multilevel(Architecture):
     """ϱ."""
     kind: Literal["multilevel"] = "multilevel"
 
-    def build(self, inputs: int) -> "MultilevelNetwork":
-        """The network R^inputs → R."""
-        return MultilevelNetwork(self, inputs)
+    def build(self, inputs: int, outputs: int = 1) -> "MultilevelNetwork":
+        """The network R^inputs → R^outputs."""
+        return MultilevelNetwork(self, inputs, outputs)
 
 
 class MultilevelNetwork(nn.Module):
-    """Shape: `(N, inputs)` → `(N, 1)`."""
+    """Shape: `(N, inputs)` → `(N, outputs)`."""
 
-    def __init__(self, settings: Multilevel, inputs: int) -> None:
+    def __init__(self, settings: Multilevel, inputs: int, outputs: int) -> None:
         super().__init__()
         self.residual = settings.residual
         width = settings.factor * inputs
@@ -63,7 +63,7 @@ class MultilevelNetwork(nn.Module):
             Linear(inputs, width, bias=False) for _ in range(settings.levels)
         )
         self.levels = nn.ModuleList(
-            make_level(2**level, width, settings.norm, settings.activation)
+            make_level(2**level, width, settings.norm, settings.activation, outputs)
             for level in range(settings.levels)
         )
 
@@ -85,7 +85,9 @@ class MultilevelNetwork(nn.Module):
         return total.mT
 
 
-def make_level(layers: int, width: int, norm: Norm, activation: Activation) -> nn.ModuleList:
-    """`layers` layers of equal width, the last one affine onto R."""
+def make_level(
+    layers: int, width: int, norm: Norm, activation: Activation, outputs: int
+) -> nn.ModuleList:
+    """`layers` layers of equal width, the last one affine onto R^outputs."""
     hidden = [Layer(width, width, norm, activation, bias=False) for _ in range(layers - 1)]
-    return nn.ModuleList([*hidden, Layer(width, 1, norm, activation, bias=True)])
+    return nn.ModuleList([*hidden, Layer(width, outputs, norm, activation, bias=True)])

@@ -4,40 +4,45 @@ The distribution of Λ is known, so mean and variance are too (paper, Section 3,
 Architectures may ask for √t in place of t; its mean and variance are known as well.
 """
 
+import copy
+
 import torch
 from torch import Tensor, nn
 
 from feynkac.compilation import compile_module
+from feynkac.families.box import Box
 from feynkac.families.domain import Domain
+from feynkac.families.measure import Measure, vector
 from feynkac.networks.architecture import Architecture, Layer, initialise
 
 SHORTEST_TIME = 1e-6  # of the longest: √t has no derivative at 0
 
 
 class Network(nn.Module):
-    """The solution map on flat inputs.  Shape: `(…, dim)` → `(…, 1)`."""
+    """The solution map on flat inputs.  Shape: `(…, dim)` → `(…, outputs)`."""
 
     mean: Tensor
     std: Tensor
     shift: Tensor
     scale: Tensor
 
-    def __init__(self, architecture: Architecture, domain: Domain) -> None:
+    def __init__(self, architecture: Architecture, domain: Domain, outputs: int = 1) -> None:
         super().__init__()
         self.time = domain.slices()["t"] if architecture.root_time else None
         self.shortest = SHORTEST_TIME * domain.boxes["t"].high[0]
         mean, std = moments(domain, architecture.root_time)
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
-        self.register_buffer("shift", torch.zeros(()))
-        self.register_buffer("scale", torch.ones(()))
-        self.core = architecture.build(domain.dim)
+        size = () if outputs == 1 else (outputs,)
+        self.register_buffer("shift", torch.zeros(size))
+        self.register_buffer("scale", torch.ones(size))
+        self.core = architecture.build(domain.dim, outputs)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
         normalised = self.normalise(inputs).reshape(-1, inputs.shape[-1])
         values = self.shift + self.scale * self.core(normalised)
-        return values.reshape(*inputs.shape[:-1], 1)  # type: ignore[no-any-return]
+        return values.reshape(*inputs.shape[:-1], values.shape[-1])  # type: ignore[no-any-return]
 
     def normalise(self, inputs: Tensor) -> Tensor:
         """Mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
@@ -54,6 +59,13 @@ class Network(nn.Module):
             factors[..., self.time] *= 2.0 * inputs[..., self.time].sqrt()
         return factors
 
+    def component(self, index: int) -> "Network":
+        """One of several outputs, as a network of its own."""
+        one = copy.deepcopy(self)
+        one.core = nn.Sequential(one.core, Select(index))
+        one.shift, one.scale = one.shift[index], one.scale[index]
+        return one
+
     @property
     def parameter_count(self) -> int:
         """Number of parameters, frozen ones included (a finished solution's all are)."""
@@ -66,19 +78,39 @@ class Network(nn.Module):
                 compile_module(module, device)
 
 
+class Select(nn.Module):
+    """One column.  Shape: `(N, outputs)` → `(N, 1)`."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+
+    def forward(self, values: Tensor) -> Tensor:
+        """The chosen one."""
+        return values[:, self.index, None]
+
+
 def moments(domain: Domain, root_time: bool) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation of the inputs, of √t instead of t if asked.  Shape: `(dim,)`."""
     mean, std = domain.mean.clone(), domain.std.clone()
     if root_time:
-        low, high = domain.boxes["t"].low[0], domain.boxes["t"].high[0]
-        root = 2.0 / 3.0 * (high**1.5 - low**1.5) / (high - low)
         time = domain.slices()["t"]
-        std[time] = (mean[time] - root**2).sqrt()  # E(√t)² = E t
-        mean[time] = root
+        mean[time], std[time] = _root_moments(domain.boxes["t"])
     return mean, std
 
 
-def make_network(architecture: Architecture, domain: Domain, generator: torch.Generator) -> Network:
+def _root_moments(t: Measure) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of √t.  Shape: `(1,)`."""
+    if not isinstance(t, Box):
+        return t.moments(torch.sqrt)
+    low, high = t.low[0], t.high[0]
+    root = 2.0 / 3.0 * (high**1.5 - low**1.5) / (high - low)
+    return vector([root]), (t.mean - root**2).sqrt()  # E(√t)² = E t
+
+
+def make_network(
+    architecture: Architecture, domain: Domain, generator: torch.Generator, outputs: int = 1
+) -> Network:
     """A network with freshly drawn parameters.
 
     Example:
@@ -87,6 +119,6 @@ def make_network(architecture: Architecture, domain: Domain, generator: torch.Ge
         >>> make_network(Multilevel(), BlackScholes().domain, torch.Generator()).parameter_count
         5404
     """
-    network = Network(architecture, domain)
+    network = Network(architecture, domain, outputs)
     initialise(network, generator)
     return network

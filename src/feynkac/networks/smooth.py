@@ -46,18 +46,18 @@ class Smooth(Architecture):
     """Whether it sees √t in place of t: where φ has a kink, u varies on that scale."""
     kind: Literal["smooth"] = "smooth"
 
-    def build(self, inputs: int) -> "SmoothNetwork":
-        """The network R^inputs → R."""
-        return SmoothNetwork(self, inputs)
+    def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
+        """The network R^inputs → R^outputs."""
+        return SmoothNetwork(self, inputs, outputs)
 
 
 class SmoothNetwork(Drawn):
-    """Shape: `(N, inputs)` → `(N, 1)`."""
+    """Shape: `(N, inputs)` → `(N, outputs)`."""
 
-    def __init__(self, settings: Smooth, inputs: int) -> None:
+    def __init__(self, settings: Smooth, inputs: int, outputs: int) -> None:
         super().__init__()
         products = settings.products
-        sizes = [inputs + products, *[settings.width] * settings.depth, 1]
+        sizes = [inputs + products, *[settings.width] * settings.depth, outputs]
         self.factors = 2 if products else 0
         """How many of the layers make the products: A and B come first."""
         pairs = [(inputs, products)] * self.factors + list(itertools.pairwise(sizes))

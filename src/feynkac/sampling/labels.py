@@ -24,7 +24,7 @@ def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor
 def labels(
     family: Family, scheme: Scheme, inputs: Tensor, generator: torch.Generator, paths: int = 1
 ) -> Tensor:
-    """Unbiased labels of u (up to the scheme's error).  Shape: `(N, dim)` → `(N, 1)`."""
+    """Unbiased labels of u (up to the scheme's error).  Shape: `(N, dim)` → `(N, outputs)`."""
     lead = (len(inputs), paths)
     z = normals(scheme.draws, lead, noise_dim(family), generator, inputs.dtype)
     return payoffs(family, scheme, inputs, z).mean(-2)
@@ -45,20 +45,22 @@ def draw_paths(
 
 
 def differential_labels(
-    family: Family, scheme: Scheme, inputs: Tensor, draw: Draw
+    family: Family, scheme: Scheme, inputs: Tensor, draw: Draw, mix: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Labels of u and of ∇u, pathwise: one reverse sweep through the simulator.
 
-    Needs a payoff that is Lipschitz; across a jump the pathwise derivative is wrong.
+    Needs a payoff that is Lipschitz; across a jump the pathwise derivative is wrong. Where u has
+    several components, the slopes are those of Σ_j mix_j u_j.
 
-    Shape: `(N, dim)` → `(N, 1)`, `(N, dim)`.
+    Shape: `(N, dim)`, mix `(N, outputs)` → `(N, outputs)`, `(N, dim)`.
     """
     with torch.enable_grad():
         leaf = inputs.detach().requires_grad_()
         values = (payoffs(family, scheme, leaf, draw.z) * draw.weights).sum(-2)
         if not values.requires_grad:  # a payoff that depends on nothing
             return values, torch.zeros_like(leaf)
-        (gradients,) = torch.autograd.grad(values.sum(), leaf)
+        total = values.sum() if mix is None else (values * mix).sum()
+        (gradients,) = torch.autograd.grad(total, leaf)
     return values.detach(), gradients
 
 

@@ -1,4 +1,4 @@
-r"""The region that paths visit: (S_s, t − s, γ) for λ = (x, t, γ) uniform and s uniform on [0, t].
+r"""The region that paths visit: (S_s, t − s, γ) for λ = (x, t, γ) random and s uniform on [0, t].
 
 A martingale control needs u where paths go, and they leave the box of x at once.
 """
@@ -20,7 +20,7 @@ TAIL = 0.02  # of the visits, on each side, that lie outside the region
 
 
 class VisitedDomain(Domain):
-    """Boxes around the visits; `sample` draws from the visits themselves."""
+    """Boxes around the visits, the parameters' own measures; `sample` draws from the visits."""
 
     def __init__(self, family: Family, scheme: Scheme) -> None:
         self.family, self.scheme = family, scheme

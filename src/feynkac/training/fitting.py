@@ -32,9 +32,10 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS)
     device = str(network.mean.device)
     scales = measure_scales(pilot, network, make_generator(training.seed, "pilot", device=device))
-    network.shift.copy_(scales.shift)
-    network.scale.copy_(scales.scale)
-    data = Data(family, run.scheme, run.noise, training.batch_size, training.paths)
+    network.shift.copy_(scales.shift.reshape(network.shift.shape))
+    network.scale.copy_(scales.scale.reshape(network.scale.shape))
+    relative = scales.scale / scales.scale.mean()
+    data = Data(family, run.scheme, run.noise, training.batch_size, training.paths, relative)
     slope_weight = float(training.slopes and not jumps(family))
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)

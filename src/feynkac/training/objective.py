@@ -15,11 +15,12 @@ from feynkac.sampling.scheme import Scheme
 
 
 class Batch(NamedTuple):
-    """Inputs λ `(N, dim)`, labels Y `(N, 1)` of u and, if any, labels `(N, dim)` of ∇u."""
+    """Inputs λ `(N, dim)`, labels Y `(N, m)` of u, and slopes `(N, dim)` of Σ_j mix_j Y_j, if any."""
 
     inputs: Tensor
     values: Tensor
     gradients: Tensor | None = None
+    mix: Tensor | None = None
 
 
 class Objective(ABC):

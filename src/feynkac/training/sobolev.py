@@ -9,13 +9,13 @@ variance stays bounded as t → 0, whereas the one in t grows like 1/t.
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from feynkac.errors import NonFiniteError
-from feynkac.families.family import Family
+from feynkac.families.family import Family, outputs
 from feynkac.networks.linearisation import (
     gram,
     linearise,
@@ -42,20 +42,33 @@ class Data:
     noise: Noise
     batch_size: int
     paths: int
+    relative: Tensor | None = None
+    """Standard deviations of the components of u, relative to their mean; None: all alike."""
 
     def sample(self, generator: torch.Generator) -> Batch:
-        """Uniform inputs with labels of u and ∇u."""
+        """Fresh inputs with labels of u and ∇u."""
         domain = self.family.domain
         inputs = domain.sample(self.batch_size, generator)
         time = inputs[:, domain.slices()["t"]]
         time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
-        return Batch(inputs, *differential_labels(self.family, self.scheme, inputs, draw))
+        mix = self._mix(inputs, generator)
+        labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
+        return Batch(inputs, *labels, mix)
+
+    def _mix(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Random signs / √m on the scale of each component; 1 if there is but one: `(N, m)`."""
+        count = outputs(self.family)
+        if count == 1:
+            return torch.ones_like(inputs[:, :1])
+        coins = torch.rand(len(inputs), count, generator=generator, device=inputs.device) - 0.5
+        signs: Tensor = coins.sign().to(inputs) * count**-0.5
+        return signs if self.relative is None else signs / self.relative
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Mean and standard deviation of u over the domain, and weights ω `(dim,)` of its slopes."""
+    """Mean and standard deviation of u over the domain `(m,)`, and weights ω `(dim,)` of slopes."""
 
     shift: Tensor
     scale: Tensor
@@ -68,8 +81,8 @@ def measure_scales(data: Data, network: Network, generator: torch.Generator) -> 
     assert batch.gradients is not None
     if problem := bad_label(batch, data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
-    shift, scale = batch.values.mean(), batch.values.std().clamp_min(1e-12)
-    slopes = batch.gradients * network.stretch(batch.inputs) / scale
+    shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
+    slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
     rms = slopes.square().mean(0).sqrt()
     return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max() + 1e-12))
 
@@ -96,14 +109,31 @@ class Sobolev(Objective):
     ) -> Tensor:
         """The loss, and what the optimiser shall follow."""
 
-    def targets(self, network: Network, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Normalised inputs, values, slopes `(N, dim)`, and the weights of the slopes."""
+    def targets(self, network: Network, batch: Batch) -> "Targets":
+        """What the core of `network` shall fit."""
         assert batch.gradients is not None
-        x = network.normalise(batch.inputs)
-        values = ((batch.values - network.shift) / network.scale).squeeze(-1)
-        slopes = batch.gradients * network.stretch(batch.inputs) / network.scale
+        assert batch.mix is not None
+        x, typical = network.normalise(batch.inputs), network.scale.mean()
+        slopes = batch.gradients * network.stretch(batch.inputs) / typical
         weights = self.scales.slopes * (self.slope_weight / x.shape[-1]) ** 0.5
-        return x, values, slopes, weights.expand_as(slopes)
+        return Targets(
+            x=x,
+            mix=batch.mix * network.scale / typical,
+            values=((batch.values - network.shift) * batch.mix / typical).sum(-1),
+            slopes=slopes,
+            weights=weights.expand_as(slopes),
+        )
+
+
+class Targets(NamedTuple):
+    """Normalised inputs x `(N, dim)`, the combination of outputs that is fitted there `(N, m)`,
+    its values `(N,)` and slopes `(N, dim)`, and the weights of the slopes."""
+
+    x: Tensor
+    mix: Tensor
+    values: Tensor
+    slopes: Tensor
+    weights: Tensor
 
 
 @dataclass(frozen=True)
@@ -115,11 +145,11 @@ class SobolevGradient(Sobolev):
     ) -> Tensor:
         """L and ∇L: the gradient of a slope misfit e is the derivative of the slope along e."""
         core = smooth_core(network)
-        x, values, slopes, weights = self.targets(network, batch)
-        f, gradient = value_and_gradient(core, x)
+        x, mix, values, slopes, weights = self.targets(network, batch)
+        f, gradient = value_and_gradient(core, x, mix)
         misfit, slope_misfit = (f - values) / len(x), weights * (gradient - slopes)
         along = (2.0 * weights * slope_misfit / len(x)).unsqueeze(1)
-        lin = linearise(core, x, along)
+        lin = linearise(core, x, along, mix)
         set_gradients(core, pull_back(lin, 2.0 * misfit, torch.ones_like(lin.slope)))
         return len(x) * misfit.square().sum() + slope_misfit.square().sum() / len(x)
 
@@ -134,8 +164,8 @@ class SobolevProjection(Sobolev):
         """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
         assert isinstance(optimiser, Kaczmarz)
         core, settings = smooth_core(network), optimiser.settings
-        x, values, slopes, weights = self.targets(network, batch)
-        lin = linearise(core, x, torch.diag_embed(weights))
+        x, mix, values, slopes, weights = self.targets(network, batch)
+        lin = linearise(core, x, torch.diag_embed(weights), mix)
         r_value, r_slope = lin.value - values, lin.slope - weights * slopes
         previous = [
             (optimiser.direction(w), optimiser.direction(b))
