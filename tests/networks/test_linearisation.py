@@ -25,12 +25,14 @@ def randn(*shape, seed=1):
 class Case:
     """A network at a batch, its rows (values, then slopes) and their dense Jacobian."""
 
-    def __init__(self, k, depth, products):
+    def __init__(self, k, depth, products, outputs):
         settings = Smooth(width=7, depth=depth, products=products)
-        self.network = settings.build(INPUTS).double()
+        self.network = settings.build(INPUTS, outputs).double()
         initialise(self.network, torch.Generator().manual_seed(0))
         self.x, self.v = randn(N, INPUTS), randn(N, k, INPUTS, seed=2)
-        self.lin = linearise(self.network, self.x, self.v)
+        self.mix = randn(N, outputs, seed=3) if outputs > 1 else torch.ones(N, 1).double()
+        mix = self.mix if outputs > 1 else None
+        self.lin = linearise(self.network, self.x, self.v, mix)
         parameters = dict(self.network.named_parameters())
         self.rows = self.evaluate(parameters).detach()
         jacobian = jacrev(self.evaluate)(parameters)
@@ -44,7 +46,7 @@ class Case:
 
     def evaluate(self, parameters):
         def f(x):
-            return functional_call(self.network, parameters, (x,))[:, 0]
+            return (functional_call(self.network, parameters, (x,)) * self.mix).sum(-1)
 
         slopes = [jvp(f, (self.x,), (v,))[1] for v in self.v.unbind(1)]
         both = [f(self.x), torch.stack(slopes, 1).flatten()] if slopes else [f(self.x)]
@@ -61,9 +63,14 @@ def products(request):
     return request.param
 
 
+@pytest.fixture(params=[1, 3], ids=lambda outputs: f"{outputs} outputs")
+def outputs(request):
+    return request.param
+
+
 @pytest.fixture(params=[1, 2, 3], ids=lambda depth: f"depth {depth}")
-def case(request, directions, products):
-    return Case(directions, request.param, products)
+def case(request, directions, products, outputs):
+    return Case(directions, request.param, products, outputs)
 
 
 def joined(value, slope):
@@ -97,10 +104,11 @@ def test_push_forward_multiplies_by_the_jacobian(case):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_value_and_gradient_equal_autograd(depth, products):
-    network, x = Case(0, depth, products).network, randn(N, INPUTS).requires_grad_()
-    value, gradient = value_and_gradient(network, x)
-    expected = network(x)[:, 0]
+def test_value_and_gradient_equal_autograd(depth, products, outputs):
+    case = Case(0, depth, products, outputs)
+    x = randn(N, INPUTS).requires_grad_()
+    value, gradient = value_and_gradient(case.network, x, case.mix)
+    expected = (case.network(x) * case.mix).sum(-1)
     (slopes,) = torch.autograd.grad(expected.sum(), x)
     torch.testing.assert_close(value, expected.detach(), **close)
     torch.testing.assert_close(gradient, slopes, **close)

@@ -1,0 +1,120 @@
+"""Several initial conditions at once: a strip of strikes from one network."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+import feynkac as fk
+from feynkac.families.family import VectorValued
+from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.noise import make_generator
+
+AT = {"x": [9.2, 9.7], "t": 0.5, "sigma": 0.3}
+
+
+@dataclass(frozen=True)
+class Strip(fk.Family, fk.ExactSampler, fk.ClosedForm, VectorValued):
+    """Puts of the paper's model at several strikes, which are no inputs here."""
+
+    outputs: int = 3
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(9, 10), t=fk.Box(0, 1), sigma=fk.Box(0.1, 0.6))
+
+    def strikes(self, x):
+        return torch.linspace(10, 12, self.outputs, dtype=x.dtype)
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * x * dw
+
+    def initial(self, x, p):
+        return (self.strikes(x) - x).clamp_min(0.0)
+
+    def exact(self, x, t, p, z):
+        return fk.BlackScholes().exact(x, t, p, z)
+
+    def closed_form(self, x, t, p):
+        def put(strike):
+            return fk.BlackScholes().closed_form(
+                x, t, fk.Params(sigma=p.sigma, strike=strike.expand_as(t))
+            )
+
+        return torch.cat([put(strike) for strike in self.strikes(x)], dim=-1)
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return fk.solve(Strip(), steps=150, seed=0)
+
+
+def test_all_strikes_are_learnt_at_once(solution):
+    errors = solution.error()
+    assert errors.l1 < 0.002
+    assert errors.l1 < errors.linear_baseline / 10
+
+
+def test_values_have_an_axis_for_the_outputs(solution):
+    family = solution.family
+    values = solution(**AT)
+    exact = family.closed_form(*family.domain.split(family.domain.join(AT)))
+    assert values.shape == (2, 3)
+    torch.testing.assert_close(values.double(), exact, rtol=0, atol=0.02)
+
+
+def test_an_output_is_a_solution_of_its_own(solution):
+    middle = solution.output(1)
+    assert torch.equal(middle(**AT), solution(**AT)[:, 1])
+    family = fk.BlackScholes()
+    at = family.domain.join({**AT, "strike": 11.0})
+    delta = family.closed_partials(*family.domain.split(at))["x"].squeeze(-1)
+    torch.testing.assert_close(middle.grad("x", **AT).double(), delta, rtol=0, atol=0.01)
+    assert middle.hessian("x", "sigma", **AT).shape == (2,)
+
+
+def test_derivatives_and_certificates_ask_for_one_output(solution):
+    with pytest.raises(fk.InputError, match="u has 3 components; choose one"):
+        solution.grad("x", **AT)
+    with pytest.raises(fk.InputError, match="solutions with one output"):
+        solution.certify(**AT)
+    with pytest.raises(fk.InputError, match="there is no output 3; there are 3"):
+        solution.output(3)
+
+
+def test_it_is_saved_and_loaded(solution, tmp_path):
+    solution.save(tmp_path / "strip")
+    loaded = fk.load(tmp_path / "strip", Strip())
+    assert torch.equal(loaded(**AT), solution(**AT))
+    with pytest.raises(fk.ArtifactError, match="outputs is 3 there, 5 here"):
+        fk.load(tmp_path / "strip", Strip(5))
+
+
+def test_the_papers_method_trains_it_too():
+    solution = fk.solve(Strip(), method="paper", steps=2, batch_size=64, seed=0)
+    assert solution(**AT).shape == (2, 3)
+    assert solution.error(inputs=100).inputs == 100
+
+
+def test_slopes_are_those_of_the_combination():
+    """Linear in the mix, and for a unit vector those of that strike's own family."""
+    family, generator = Strip(), make_generator(0, "strip")
+    inputs = family.domain.sample(8, generator, torch.float64)
+    draw = draw_paths(family, fk.Exact(), fk.Independent(), inputs, 64, generator)
+
+    def slopes(mix):
+        return differential_labels(family, fk.Exact(), inputs, draw, mix.expand(8, 3))[1]
+
+    eye = torch.eye(3, dtype=torch.float64)
+    mix = torch.tensor([0.5, -2.0, 3.0], dtype=torch.float64)
+    torch.testing.assert_close(
+        slopes(mix), sum(m * slopes(e) for m, e in zip(mix, eye, strict=True))
+    )
+
+    alone = fk.BlackScholes()
+    full = torch.cat([inputs, torch.full((8, 1), 11.0, dtype=torch.float64)], dim=-1)
+    _, expected = differential_labels(alone, fk.Exact(), full, draw)
+    torch.testing.assert_close(slopes(eye[1]), expected[:, :3])
