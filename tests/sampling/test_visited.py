@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from scipy import stats
 
 import feynkac as fk
+from feynkac.families.beta import Beta
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.normal import Normal
 from feynkac.sampling.visited import TAIL, VisitedDomain, visited
 
 CASES = [
@@ -68,6 +72,30 @@ def test_time_starts_at_zero_though_the_familys_does_not(generator):
     assert wide.boxes["t"] == fk.Box(0.0, 1.0)
     time = wide.split(wide.sample(2000, generator)).t
     assert time.min() < 0.01
+
+
+@dataclass(frozen=True)
+class Uneven(Drifting):
+    """The same with other measures than boxes."""
+
+    @property
+    def domain(self) -> fk.Domain:
+        return fk.Domain(
+            x=Normal(0.5, 0.2, low=[0, 0], high=1), t=Beta(2, 5), speed=LogUniform(0.5, 2)
+        )
+
+
+def test_parameters_keep_their_measures_and_x_and_t_get_boxes(generator):
+    wide = VisitedDomain(Uneven(), fk.EulerMaruyama(steps=2))
+    assert wide.boxes["speed"] == LogUniform(0.5, 2)
+    assert wide.boxes["t"] == fk.Box(0.0, 1.0)
+    assert isinstance(wide.boxes["x"], fk.Box)
+    assert wide.boxes["x"].high[0] > 1.0
+    x, t, p = wide.split(wide.sample(20_000, generator, torch.float64))
+    assert stats.kstest(p.speed[:, 0].numpy(), stats.loguniform(0.5, 2).cdf).pvalue > 1e-3
+    assert t.mean().item() == pytest.approx(1 / 7, abs=0.005)  # half of E t
+    assert wide.contains(wide.sample(1000, generator)).all()
+    assert x.shape == (20_000, 2)
 
 
 def test_the_law_of_black_scholes_visits(generator):

@@ -22,6 +22,7 @@ from feynkac.errors import InputError
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.path import timed
 from feynkac.sampling.scheme import Scheme
 
 POINTS = 16  # at which noise is seen to commute
@@ -84,7 +85,8 @@ def _commutator(family: Family) -> float:
     Bilinear in a and b, so that random ones see every pair j, k.
     """
     domain, generator = family.domain, make_generator(0, "commutator")
-    x, _, p = domain.split(domain.sample(POINTS, generator, torch.float64))
+    x, t, p = domain.split(domain.sample(POINTS, generator, torch.float64))
+    p = timed(family, p, t)
     a, b = normals(2, (POINTS,), noise_dim(family), generator, torch.float64)
     one, other = _derivative(family, x, p, a, b), _derivative(family, x, p, b, a)
     scale = one.norm(dim=-1) + other.norm(dim=-1)

@@ -9,11 +9,11 @@ A step of length h is symmetric, which keeps the weak order 2 of a scheme:
 
 P = exp(−2ρρ′/v) is the chance that a Brownian bridge between distances ρ, ρ′ > 0 of variance
 v = h |σ*∇ρ|² meets the wall; P = 1 if ρ′ ≤ 0. Nothing is drawn for it: W is a continuous function
-of the path, so that pathwise derivatives hold. What meets a wall gains g at the point where the
-line from the start to the mirrored end crosses it. With walls the weak order is 1.
+of the path, so that pathwise derivatives hold. What meets a wall gains g at the point next to
+that where the line from the start to the mirrored end crosses it. With walls the weak order is 1.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -87,8 +87,15 @@ def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> Moment:
     if not isinstance(family, Absorbing):
         return moment
     inside = (family.distance(x, moment.p) > 0).all(-1, keepdim=True).to(x.dtype)
-    gained = gained + (1.0 - inside) * _on_the_wall(family, x, moment.p)
-    return moment._replace(weight=inside, gained=gained)
+    return _outside(family, moment._replace(weight=inside))
+
+
+def _outside(family: Family, moment: Moment) -> Moment:
+    """`moment` with what those have gained that start beyond a wall."""
+    if not isinstance(family, BoundaryValue):
+        return moment
+    value = family.boundary_value(moment.state, moment.p)
+    return moment._replace(gained=(1.0 - moment.weight) * value)
 
 
 def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -> Moment:
@@ -134,17 +141,32 @@ def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
     met = (-2.0 * before * after.clamp_min(0.0) / variance).exp()
     share = before / (before + after.abs()).clamp_min(torch.finfo(h.dtype).tiny)
     weight, gained = end.weight, end.gained
-    walls = zip(torch.split(met, 1, dim=-1), torch.split(share, 1, dim=-1), strict=True)
-    for now, part in walls:
-        point = start.state + part * (end.state - start.state)
-        at = timed(family, end.p, start.time - part * h)
-        gained = gained + weight * now * _on_the_wall(family, point, at)
+    for wall in range(met.shape[-1]):
+        now, part = met[..., wall : wall + 1], share[..., wall : wall + 1]
+        gained = gained + weight * now * _wall_value(family, wall, start, end, part, h)
         weight = weight * (1.0 - now)
     return end._replace(weight=weight, gained=gained)
 
 
-def _on_the_wall(family: Family, x: Tensor, p: Params) -> Tensor | float:
-    return family.boundary_value(x, p) if isinstance(family, BoundaryValue) else 0.0
+def _wall_value(
+    family: Family, wall: int, start: Moment, end: Moment, part: Tensor, h: Tensor
+) -> Tensor | float:
+    """g where the path met the wall, after `part` of a step."""
+    if not isinstance(family, BoundaryValue):
+        return 0.0
+    p = timed(family, end.p, start.time - part * h)
+    point = start.state + part * (end.state - start.state)
+    return family.boundary_value(_nearest(family, wall, point, p), p)
+
+
+def _nearest(family: BoundaryValue, wall: int, x: Tensor, p: Params) -> Tensor:
+    """The point of the wall next to x, to first order: x − ρ ∇ρ / |∇ρ|²."""
+    pulled: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(  # type: ignore[assignment]
+        lambda y: family.distance(y, p)[..., wall : wall + 1], x
+    )
+    distance, pull = pulled
+    (normal,) = pull(torch.ones_like(distance))
+    return x - distance * normal / normal.square().sum(-1, keepdim=True)
 
 
 def _speed(family: Family, moment: Moment) -> Tensor:

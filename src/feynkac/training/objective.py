@@ -15,7 +15,7 @@ from feynkac.sampling.scheme import Scheme
 
 
 class Batch(NamedTuple):
-    """Inputs λ `(N, dim)`, labels Y `(N, m)` of u, and slopes `(N, dim)` of Σ_j mix_j Y_j, if any."""
+    """Inputs λ `(N, dim)`, labels Y `(N, m)` of u; slopes `(N, dim)` of Σ_j mix_j Y_j, if any."""
 
     inputs: Tensor
     values: Tensor

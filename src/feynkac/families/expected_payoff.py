@@ -1,0 +1,83 @@
+r"""Expected payoffs of a number I with mean F that is normal or lognormal, Z standard normal:
+
+    I = F + vZ  (Bachelier 1900),            d = (F − K)/v:
+        call (F − K) Ψ(d) + v ψ(d),   put (K − F) Ψ(−d) + v ψ(d),   digital Ψ(d);
+    I = F exp(vZ − ½v²)  (Black 1976),       d₂ = ln(F/K)/v − ½v,  d₁ = d₂ + v:
+        call F Ψ(d₁) − K Ψ(d₂),       put K Ψ(−d₂) − F Ψ(−d₁),      digital Ψ(d₂),
+
+with ψ the standard normal density and Ψ its distribution function. At v = 0 they are the payoff of
+F, and their derivatives those of the payoff.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from feynkac.families.payoff import STYLES
+
+Formula = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+NORMAL: dict[str, Formula] = {
+    "call": lambda F, K, v, d: (F - K) * cdf(d) + v * pdf(d),
+    "put": lambda F, K, v, d: (K - F) * cdf(-d) + v * pdf(d),
+    "digital": lambda F, K, v, d: cdf(d),
+}
+LOGNORMAL: dict[str, Formula] = {
+    "call": lambda F, K, d1, d2: F * cdf(d1) - K * cdf(d2),
+    "put": lambda F, K, d1, d2: K * cdf(-d2) - F * cdf(-d1),
+    "digital": lambda F, K, d1, d2: cdf(d2),
+}
+
+
+def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
+    """Of a normal number with standard deviation v.  Shape: all `(…, 1)`, broadcast.
+
+    Example:
+        >>> F, K, v = torch.tensor([[100.0], [100.0], [20.0]])
+        >>> bachelier("call", F, K, v)  # v/√2π
+        tensor([7.9788])
+    """
+    v = _positive(deviation)
+    value = NORMAL[style](forward, strike, v, (forward - strike) / v)
+    return torch.where(deviation > 0, value, STYLES[style](forward - strike))
+
+
+def black(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
+    """Of a lognormal number whose logarithm has deviation v.  Shape: all `(…, 1)`, broadcast.
+
+    Example:
+        >>> F, K, v = torch.tensor([[100.0], [100.0], [0.2]])
+        >>> black("call", F, K, v)
+        tensor([7.9656])
+    """
+    value = LOGNORMAL[style](forward, strike, *moneyness(forward, strike, deviation))
+    return torch.where(deviation > 0, value, STYLES[style](forward - strike))
+
+
+def moneyness(forward: Tensor, strike: Tensor, deviation: Tensor) -> tuple[Tensor, Tensor]:
+    """d₁ and d₂, as for v = 1 where v = 0."""
+    v = _positive(deviation)
+    middle = (forward / strike).log() / v
+    return middle + v / 2, middle - v / 2
+
+
+def root(t: Tensor) -> Tensor:
+    """√t for t ≥ 0, with slope 0 instead of ∞ at 0."""
+    return torch.where(t > 0, _positive(t).sqrt(), 0.0)
+
+
+def cdf(z: Tensor) -> Tensor:
+    """Ψ(z), also in the far tail, where `torch.special.ndtr` is zero."""
+    return 0.5 * torch.erfc(-z / math.sqrt(2.0))
+
+
+def pdf(z: Tensor) -> Tensor:
+    """ψ(z)."""
+    return (-0.5 * z.square()).exp() / math.sqrt(2.0 * math.pi)
+
+
+def _positive(v: Tensor) -> Tensor:
+    """1 where v = 0, so that no gradient divides by zero."""
+    return torch.where(v > 0, v, 1.0)
