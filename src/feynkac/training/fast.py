@@ -9,7 +9,7 @@ import math
 import torch
 
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, noise_dim
+from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, jumps, noise_dim
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
@@ -57,7 +57,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
             noise=noise,
             optimiser=GaussNewton(),
             schedule=LinearDecay(warmup=10, hold=0.5),
-            batch_size=max(32, ROWS // (1 + inputs)),
+            batch_size=max(32, ROWS // (1 if jumps(family) else 1 + inputs)),
             paths=512,
             steps=1000,
             balance=True,
@@ -136,5 +136,6 @@ def _cost(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int
     draw = draw_paths(family, scheme, noise, inputs, paths, generator)
     values, slopes = differential_labels(family, scheme, inputs, draw)
     labels = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
+    labels = values if jumps(family) else labels
     variance = labels.unflatten(0, (16, repeats)).var(1).median(0).values  # type: ignore[no-untyped-call]
     return float(variance.mean()) * draw.z.shape[2]

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import NonFiniteError
-from feynkac.families.family import Family, outputs
+from feynkac.families.family import Family, jumps, outputs
 from feynkac.networks.linearisation import (
     gram,
     linearise,
@@ -25,7 +25,7 @@ from feynkac.networks.linearisation import (
 )
 from feynkac.networks.network import SHORTEST_TIME, Network
 from feynkac.networks.smooth import SmoothNetwork
-from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
 from feynkac.sampling.noise import Noise
 from feynkac.sampling.scheme import Scheme
 from feynkac.training.diagnosis import bad_label
@@ -53,6 +53,9 @@ class Data:
         time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
         mix = self._mix(inputs, generator)
+        if jumps(self.family):  # a pathwise slope would be wrong
+            values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
+            return Batch(inputs, values, torch.zeros_like(inputs), mix)
         labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
         return Batch(inputs, *labels, mix)
 
@@ -165,8 +168,9 @@ class SobolevProjection(Sobolev):
         assert isinstance(optimiser, Kaczmarz)
         core, settings = smooth_core(network), optimiser.settings
         x, mix, values, slopes, weights = self.targets(network, batch)
-        lin = linearise(core, x, torch.diag_embed(weights), mix)
-        r_value, r_slope = lin.value - values, lin.slope - weights * slopes
+        fitted = x.shape[-1] if self.slope_weight > 0 else 0
+        lin = linearise(core, x, torch.diag_embed(weights)[:, :fitted], mix)
+        r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, :fitted]
         previous = [
             (optimiser.direction(w), optimiser.direction(b))
             for w, b in zip(core.weights, core.biases, strict=True)
