@@ -14,7 +14,13 @@ import torch
 
 import feynkac
 from feynkac.errors import ArtifactError, InputError
+from feynkac.families.beta import Beta
 from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.box import Box
+from feynkac.families.domain import Domain
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.normal import Normal
+from feynkac.families.sampled import Sampled
 from feynkac.files import sha256
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
@@ -23,8 +29,10 @@ from feynkac.storage import (
     MANIFEST,
     WEIGHTS,
     Manifest,
+    MeasureRecord,
     make_manifest,
     read_artifact,
+    read_domain,
     record_domain,
     write_artifact,
 )
@@ -86,6 +94,52 @@ def test_the_recorded_domain_is_exact():
     assert (recorded["x"].shape, recorded["sigma"].low) == ((3,), (0.1,))
 
 
+def corner(count, generator, dtype):
+    return torch.rand(count, 2, generator=generator, dtype=dtype).square()
+
+
+MIXED = Domain(
+    x=Box([0.1, 0.2], [1 / 3, 2.0]),
+    t=LogUniform(1e-3, 1),
+    a=Normal([[1.0], [2.0]], 1 / 7, low=0.5, high=3),
+    b=Beta(2, 5, low=-1, high=1, shape=(2, 2)),
+    c=Sampled(corner, 0, 1, shape=(2,)),
+)
+
+
+def read_back(domain):
+    """Through the text of a manifest."""
+    records = record_domain(domain)
+    text = json.dumps({n: r.model_dump(mode="json") for n, r in records.items()})
+    return {name: MeasureRecord(**entry) for name, entry in json.loads(text).items()}
+
+
+def test_measures_are_read_back_exactly():
+    assert list(read_back(MIXED).items()) == list(record_domain(MIXED).items())
+    found = read_domain(read_back(MIXED))
+    assert found == MIXED
+    assert torch.equal(found.mean, MIXED.mean)
+    assert torch.equal(found.std, MIXED.std)
+
+
+def test_measures_are_told_apart_by_their_records():
+    uniform, other = (Domain(x=Box(0, 1), t=Box(0, 1), a=m(0.1, 1)) for m in (Box, LogUniform))
+    assert record_domain(uniform) != record_domain(other)
+
+
+def test_a_box_is_written_as_it_always_was_and_old_manifests_are_of_boxes():
+    old = {"shape": [2], "low": [0.0, 1.0], "high": [2.0, 3.0]}
+    assert MeasureRecord(**old).model_dump(mode="json") == old
+    t = MeasureRecord(shape=(), low=(0.0,), high=(1.0,))
+    assert read_domain({"x": MeasureRecord(**old), "t": t}).boxes["x"] == Box([0, 1], [2, 3])
+
+
+def test_a_sampler_is_not_in_an_artifact(generator):
+    loaded = read_domain(read_back(MIXED))
+    with pytest.raises(ArtifactError, match="an artifact holds no code, so this variable's sampl"):
+        loaded.sample(3, generator)
+
+
 def test_no_source_file_can_unpickle():
     for path in Path(feynkac.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -135,6 +189,14 @@ def alter(**values: object) -> Callable[[Path], object]:
     return spoil
 
 
+def law(**values: object) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        domain = json.loads((folder / MANIFEST).read_bytes())["domain"]
+        alter(domain=domain | {"strike": domain["strike"] | values})(folder)
+
+    return spoil
+
+
 def rehash(content: bytes) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         (folder / WEIGHTS).write_bytes(content)
@@ -160,6 +222,11 @@ DAMAGE = {
     "unknown field": (alter(code="print(1)"), "code: Extra inputs are not permitted"),
     "steps negative": (alter(steps=-1), r"steps: Input should be greater .* \(got -1\)"),
     "run missing": (alter(run=None), "run: Input should be"),
+    "measure unknown": (law(kind="cauchy"), "domain.strike: .* no measure with .*kind='cauchy'"),
+    "measure lacking": (law(kind="beta", parameters={"a": [1.0]}), "no measure with .*'beta'"),
+    "measure too long": (law(kind="log-uniform", low=[1.0, 2.0]), "no measure with .*low="),
+    "measure of no use": (law(low=[13.0]), r"no measure with .*low=\(13.0,\) high=\(12.0,\)"),
+    "measure with code": (law(code="print(1)"), "code: Extra inputs are not permitted"),
     "no file listed": (alter(files={}), r"must list exactly weights\.safetensors"),
     "foreign file": (alter(files={"../../x": "0"}), r"must list exactly weights\.safetensors"),
     "extra file": (alter(files={WEIGHTS: "0", "../../x": "0"}), "must list exactly"),

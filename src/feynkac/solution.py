@@ -186,7 +186,7 @@ class Solution:
         seed: int = 3,
         report: Callable[[float], None] | None = None,
     ) -> ErrorMap:
-        """The error over the domain, from certificates at uniform inputs."""
+        """The error over the domain, from certificates at random inputs."""
         generator = make_generator(seed, "map", device=str(self.network.mean.device))
         points = self.family.domain.sample(inputs, generator)
         found = self.certify_inputs(points, None, effort, seed, report)
@@ -247,7 +247,7 @@ class Solution:
         correlation: Mapping[tuple[str, str], float] | None = None,
         **settings: Any,
     ) -> Uncertainty:
-        """The law of u for random inputs; a variable that is not named is uniform."""
+        """The law of u for random inputs; a variable that is not named has its measure."""
         return propagate(self.quickly, self._inputs(given, correlation), **settings)
 
     def sobol_indices(

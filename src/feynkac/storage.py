@@ -5,20 +5,35 @@ SHA-256 of the weights. It is written last and atomically, so a folder with a ma
 """
 
 import datetime
+import functools
 import platform
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import safetensors.torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from safetensors import SafetensorError
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
+from feynkac.families.beta import Beta
 from feynkac.families.box import Box
 from feynkac.families.domain import Domain
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.measure import Measure
+from feynkac.families.normal import Normal
+from feynkac.families.sampled import Sampled
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.training.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
@@ -29,12 +44,28 @@ PLAN = "run.json"
 WEIGHTS = "weights.safetensors"
 
 
-class BoxRecord(BaseModel):
-    """Bounds of one variable, flattened."""
+class MeasureRecord(BaseModel):
+    """Bounds of one variable, flattened, and its law if it is not uniform."""
+
+    model_config = ConfigDict(extra="forbid")
 
     shape: tuple[int, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
+    kind: str | None = None
+    """None: uniform, as in manifests that know nothing else."""
+    parameters: dict[str, tuple[float, ...]] = {}
+
+    @model_serializer(mode="wrap")
+    def _plain(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A box is written as it always was."""
+        law = {"kind", "parameters"} if self.kind is None else set()
+        return {name: value for name, value in whole(self).items() if name not in law}
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        read_measure(self)
+        return self
 
 
 class Discretisation(BaseModel):
@@ -54,7 +85,7 @@ class Manifest(BaseModel):
     created: str
     versions: dict[str, str]
     run: Run
-    domain: dict[str, BoxRecord]
+    domain: dict[str, MeasureRecord]
     steps: Annotated[int, Field(ge=0)]
     paths: Annotated[int, Field(ge=1)]
     """Per input: those of the run's settings, or what it chose itself."""
@@ -100,21 +131,41 @@ def make_manifest(
     )
 
 
-def record_domain(domain: Domain) -> dict[str, BoxRecord]:
-    """The domain's bounds by variable."""
-    return {
-        name: BoxRecord(shape=box.shape, low=box.low, high=box.high)
-        for name, box in domain.boxes.items()
-    }
+def record_domain(domain: Domain) -> dict[str, MeasureRecord]:
+    """The domain's measures by variable."""
+    return {name: MeasureRecord(**box.record()) for name, box in domain.boxes.items()}
 
 
-def read_domain(record: dict[str, BoxRecord]) -> Domain:
-    """The domain with these bounds."""
-    boxes = {
-        name: Box(np.reshape(box.low, box.shape), np.reshape(box.high, box.shape), box.shape)
-        for name, box in record.items()
-    }
-    return Domain(**boxes)
+def read_domain(record: dict[str, MeasureRecord]) -> Domain:
+    """The domain with these measures."""
+    return Domain(**{name: read_measure(entry) for name, entry in record.items()})
+
+
+def read_measure(record: MeasureRecord) -> Measure:
+    """The measure; one that is sampled comes without its sampler.
+
+    Raises:
+        ArtifactError: there is no such measure.
+    """
+    numbers = {"low": record.low, "high": record.high, **record.parameters}
+    try:
+        shaped = {name: np.reshape(v, record.shape) for name, v in numbers.items()}
+        return MEASURES[record.kind](**shaped, shape=record.shape)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"there is no measure with {record}.") from error
+
+
+def _no_sampler(*_: Any) -> Tensor:
+    raise ArtifactError("an artifact holds no code, so this variable's sampler is not known.")
+
+
+MEASURES: dict[str | None, Callable[..., Measure]] = {
+    Box.kind: Box,
+    LogUniform.kind: LogUniform,
+    Normal.kind: Normal,
+    Beta.kind: Beta,
+    Sampled.kind: functools.partial(Sampled, _no_sampler),
+}
 
 
 def write_artifact(folder: Path, manifest: Manifest, weights: dict[str, Tensor]) -> None:

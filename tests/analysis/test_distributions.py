@@ -9,8 +9,13 @@ import torch
 from scipy import stats
 
 from feynkac.analysis.distributions import Inputs
+from feynkac.analysis.uncertainty import propagate, sobol_indices
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain
+from feynkac.families.beta import Beta
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.normal import Normal
+from feynkac.families.sampled import Sampled
 
 COUNT = 20_000
 DOMAIN = Domain(
@@ -48,6 +53,63 @@ def test_what_is_not_named_is_uniform_on_its_box(generator):
     for name, box in DOMAIN.boxes.items():
         for column, low, high in zip(drawn[name].T, box.low, box.high, strict=True):
             assert follows(column, stats.uniform(low, high - low))
+
+
+def triangle(count, generator, dtype):
+    return torch.rand(count, 2, generator=generator, dtype=dtype).sum(-1)
+
+
+UNEVEN = Domain(
+    x=Beta([2.0, 0.5], [5.0, 0.5]),
+    t=LogUniform(0.01, 1.0),
+    a=Normal(0.0, 1.0, low=-1.0, high=2.0),
+    b=Sampled(triangle, 0.0, 2.0, mean=1.0, std=6**-0.5),
+)
+UNEVEN_LAWS = {
+    "x": [stats.beta(2.0, 5.0), stats.beta(0.5, 0.5)],
+    "t": [stats.loguniform(0.01, 1.0)],
+    "a": [stats.truncnorm(-1.0, 2.0)],
+    "b": [stats.triang(0.5, 0.0, 2.0)],
+}
+
+
+def test_what_is_not_named_follows_its_measure(generator):
+    drawn = Inputs(UNEVEN, {"a": stats.norm(1.0, 0.1)}).sample(COUNT, generator)
+    assert drawn.dtype == torch.float64
+    assert UNEVEN.contains(drawn).all()
+    laws = UNEVEN_LAWS | {"a": [stats.norm(1.0, 0.1)]}
+    for column, law in zip(drawn.T.numpy(), itertools.chain(*laws.values()), strict=True):
+        assert follows(column, law)
+
+
+def test_the_law_of_u_is_that_under_the_measures():
+    for i, law in enumerate(itertools.chain(*UNEVEN_LAWS.values())):
+        found = propagate(lambda inputs, i=i: inputs[:, i, None], Inputs(UNEVEN), samples=COUNT)
+        assert abs(found.mean.value - law.mean()) < 4.5 * found.mean.se
+        assert abs(found.variance.value - law.var()) < 4.5 * found.variance.se
+
+
+def test_the_variance_is_shared_out_under_the_measures():
+    """That of a sum is shared in proportion to the variances."""
+    inputs = Inputs(UNEVEN, {"b": 1.0})
+    found = sobol_indices(lambda flat: flat[:, 2:4].sum(-1, keepdim=True), inputs, base=2**12)
+    shares = [UNEVEN_LAWS[name][0].var() for name in ("t", "a")]
+    for name, share in zip(("t", "a"), shares, strict=True):
+        assert found.first[name].value == pytest.approx(share / sum(shares), abs=0.01)
+
+
+def test_a_sampler_has_no_quantiles_and_no_ranks():
+    with pytest.raises(InputError, match="b is given by a sampler; indices need a distribution"):
+        sobol_indices(lambda flat: flat[:, :1], Inputs(UNEVEN))
+    with pytest.raises(InputError, match="b has no distribution, so nothing correlates with it"):
+        Inputs(UNEVEN, correlation={("a", "b"): 0.5})
+
+
+def test_measures_are_correlated_by_their_ranks(generator):
+    drawn = Inputs(UNEVEN, correlation={("t", "a"): 0.7}).sample(COUNT, generator).numpy()
+    found = stats.spearmanr(drawn[:, 2], drawn[:, 3]).statistic
+    assert abs(found - rank_correlation(0.7)) < 4.5 / math.sqrt(COUNT)
+    assert follows(drawn[:, 2], stats.loguniform(0.01, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from feynkac.errors import InputError
+from feynkac.families.beta import Beta
 from feynkac.families.box import Box
 from feynkac.families.domain import Domain
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.normal import Normal
+from feynkac.families.sampled import Sampled
 
 PUT = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
 MATRIX = Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1), a=Box(-1, 1, shape=(2, 3)))
@@ -132,6 +136,55 @@ def test_the_generator_determines_the_sample():
     assert torch.equal(one, two)
 
 
+def test_boxes_are_drawn_by_one_call_of_the_generator():
+    """The numbers of earlier versions, on which old runs rest."""
+    found = PUT.sample(5, torch.Generator().manual_seed(7))
+    uniform = torch.rand(5, 4, generator=torch.Generator().manual_seed(7))
+    low, high = torch.tensor([9.0, 0.0, 0.1, 10.0]), torch.tensor([10.0, 1.0, 0.6, 12.0])
+    assert torch.equal(found, torch.addcmul(low, uniform, high - low))
+
+
+def disc(count, generator, dtype):
+    """A point of the unit disc."""
+    r, angle = torch.rand(2, count, generator=generator, dtype=dtype)
+    return r.sqrt()[:, None] * torch.stack([torch.cos(7.0 * angle), torch.sin(7.0 * angle)], -1)
+
+
+MIXED = Domain(
+    x=Box(9, 10),
+    t=Beta(2, 5),
+    sigma=LogUniform(0.1, [0.6, 0.9]),
+    strike=Normal(11, 1, low=10, high=12, shape=(2, 1)),
+    centre=Sampled(disc, -1, 1, shape=(2,)),
+    rate=Box(0, 0.1),
+)
+
+
+def test_the_laws_of_others_do_not_move_a_box():
+    boxes = {n: Box(m.low[0], m.high[0], shape=m.shape) for n, m in MIXED.boxes.items()}
+    seeded = torch.Generator().manual_seed
+    found, plain = (d.sample(50, seeded(3)) for d in (MIXED, Domain(**boxes)))
+    where = MIXED.slices()
+    for name in ("x", "rate"):
+        assert torch.equal(found[:, where[name]], plain[:, where[name]])
+    for name in ("t", "sigma", "strike", "centre"):
+        assert not torch.equal(found[:, where[name]], plain[:, where[name]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_samples_of_all_measures_lie_in_the_domain_and_are_normalised(dtype, generator):
+    count = 10**5
+    samples = MIXED.sample(count, generator, dtype)
+    assert samples.dtype == dtype
+    assert MIXED.contains(samples).all()
+    z = (samples.double() - MIXED.mean) / MIXED.std
+    # the sampler's own moments are estimates, from 2^16 draws
+    assert (z.mean(0).abs() < 4.5 * (1 / count + 1 / 2**16) ** 0.5).all()
+    fourth_moment = z.pow(4).mean(0)
+    spread = ((fourth_moment - 1) * (1 / count + 1 / 2**16)) ** 0.5
+    assert ((z.square().mean(0) - 1).abs() < 4.5 * spread).all()
+
+
 @unhurried
 @given(domains())
 def test_volume_and_dimension_are_those_of_the_boxes(domain):
@@ -226,13 +279,16 @@ def test_domains_are_compared_by_names_order_and_bounds():
     other_order = Domain(x=Box(9, 10), t=Box(0, 1), strike=Box(10, 12), sigma=Box(0.1, 0.6))
     other_bounds = Domain(x=Box(9, 10), t=Box(0, 2), sigma=Box(0.1, 0.6), strike=Box(10, 12))
     assert same == PUT
-    assert PUT not in [other_order, other_bounds, "PUT"]
+    other_law = Domain(x=Box(9, 10), t=Box(0, 1), sigma=LogUniform(0.1, 0.6), strike=Box(10, 12))
+    assert PUT not in [other_order, other_bounds, other_law, "PUT"]
 
 
 def test_a_domain_is_shown_as_it_is_written():
     assert (
         repr(MATRIX) == "Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1), a=Box(-1, 1, shape=(2, 3)))"
     )
+    law = Domain(x=Box(0, 1), t=LogUniform(0.1, 1), a=Beta(2, 5))
+    assert repr(law) == "Domain(x=Box(0, 1), t=LogUniform(0.1, 1), a=Beta(a=2, b=5, low=0, high=1))"
 
 
 @pytest.mark.parametrize(
@@ -242,6 +298,7 @@ def test_a_domain_is_shown_as_it_is_written():
         ({"x": Box(0, 1, shape=(2, 2))}, r"x must have shape \(\) or \(d,\), got \(2, 2\)"),
         ({"t": Box(-1, 1)}, r"t must be a scalar box with lower bound ≥ 0, got Box\(-1, 1\)"),
         ({"t": Box(0, 1, shape=(2,))}, "t must be a scalar box"),
+        ({"t": Normal(0, 1, -1, 1)}, "t must be a scalar box with lower bound ≥ 0, got Normal"),
         ({"sigma": 0.3}, "Domain expects a Box for 'sigma', got float"),
         ({"class": Box(0, 1)}, "'class' cannot name a parameter; use a plain identifier"),
         ({"_a": Box(0, 1)}, "'_a' cannot name a parameter"),

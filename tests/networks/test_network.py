@@ -1,14 +1,20 @@
 """The network behind its exact normalisation: any leading axes, each row on its own."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, HeatGaussian, HeatParaboloid
+from feynkac.families.beta import Beta
+from feynkac.families.log_uniform import LogUniform
+from feynkac.families.normal import Normal
+from feynkac.families.sampled import Sampled
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
-from feynkac.networks.network import Network, make_network
+from feynkac.networks.network import Network, make_network, moments
 from feynkac.networks.smooth import Smooth
 
 DOMAINS = [f.domain for f in (BlackScholes(), BasketPut(), HeatParaboloid(), HeatGaussian())]
@@ -54,6 +60,46 @@ def test_root_time_too_has_zero_mean_and_unit_variance(domain, lowest, generator
     assert normalised.mean(0).abs().max() < 4.5 / count**0.5
     assert (normalised.var(0) - 1).abs().max() < 4.5 * (1.4 / count) ** 0.5  # V[z²] = 7/5 for √t
     assert normalised[:, time].min().item() == pytest.approx(lowest, abs=0.03)
+
+
+def squared(count, generator, dtype):
+    """Its root is uniform on [0, 2]."""
+    return 4.0 * torch.rand(count, generator=generator, dtype=dtype).square()
+
+
+MEASURES = [
+    Box(0.5, 2.0),
+    LogUniform(0.01, 2.0),
+    Normal(1.0, 0.5, low=0.0, high=3.0),
+    Beta(2.0, 5.0, low=0.0, high=4.0),
+    Beta(0.5, 0.5),
+    Sampled(squared, 0.0, 4.0),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=repr)
+@pytest.mark.parametrize("architecture", [Smooth(), Bare()], ids=["root of t", "t"])
+def test_under_every_measure_inputs_have_zero_mean_and_unit_variance(
+    measure, architecture, generator
+):
+    count = 100_000
+    domain = Domain(x=Box(0.0, 1.0), t=measure, a=measure)
+    z = Network(architecture, domain).double().normalise(domain.sample(count, generator).double())
+    estimated = 1 / count + 1 / 2**16  # the sampler's moments are estimates too
+    assert z.mean(0).abs().max() < 4.5 * estimated**0.5
+    assert ((z.var(0) - 1).abs() < 4.5 * ((z.pow(4).mean(0) - 1) * estimated) ** 0.5).all()
+
+
+def test_moments_of_the_root_of_time_are_known_exactly():
+    """E √t = 2 (√b − √a)/ln(b/a) and E t = (b − a)/ln(b/a) for a log-uniform t."""
+    time = LogUniform(0.25, 4.0)
+    mean, std = moments(Domain(x=Box(0.0, 1.0), t=time), root_time=True)
+    root, full = 3.0 / math.log(16.0), 3.75 / math.log(16.0)
+    assert mean[1].item() == pytest.approx(root, rel=1e-14)
+    assert std[1].item() == pytest.approx((full - root**2) ** 0.5, rel=1e-13)
+    uniform = moments(Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0)), root_time=True)
+    flat = moments(Domain(x=Box(0.0, 1.0), t=Beta(1.0, 1.0)), root_time=True)
+    torch.testing.assert_close(uniform, flat, rtol=1e-7, atol=0)
 
 
 @pytest.mark.parametrize("domain", [BlackScholes().domain, LATE])

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.measure import Quantiles
 
 Array = NDArray[np.float64]
 MOST_OUTSIDE = 0.5
@@ -23,7 +24,10 @@ MOST_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class Inputs:
-    """The law of Ξ over a domain; a variable that is not named is uniform on its box."""
+    """The law of Ξ over a domain; a variable that is not named has its measure there.
+
+    That is uniform on its box, unless the domain says otherwise.
+    """
 
     domain: Domain
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +66,12 @@ class Inputs:
         normal = torch.randn(count, self.domain.dim, generator=generator, dtype=torch.float64)
         row = torch.randint(2**62, (count,), generator=generator)
         uniform = stats.norm.cdf(normal.numpy() @ self._root().T)
-        parts = [self.transform(n, uniform[:, where[n]], row) for n in self.domain.boxes]
+        parts = [
+            measure.draw(torch.as_tensor(uniform[:, where[n]]), generator)
+            if self._kind(n) == "sampler"
+            else self.transform(n, uniform[:, where[n]], row)
+            for n, measure in self.domain.boxes.items()
+        ]
         return torch.cat(parts, dim=-1)
 
     def transform(self, name: str, uniform: Array, row: Tensor | None = None) -> Tensor:
@@ -76,20 +85,20 @@ class Inputs:
                 raise InputError(f"{name} is given by samples; indices need a distribution.")
             samples = torch.as_tensor(_array(name, self.given[name]))
             return samples.reshape(-1, box.size)[row % len(samples)]
-        low, high = self._edges(name)
-        drawn = uniform.reshape(-1, *box.shape)
-        if kind == "uniform":
-            drawn = low + (high - low) * drawn
-        else:
-            law = self.given[name]
-            a, b = law.cdf(low), law.cdf(high)
-            drawn = np.clip(law.ppf(a + (b - a) * drawn), low, high)
-        return torch.as_tensor(drawn.reshape(uniform.shape))
+        if kind == "sampler":
+            raise InputError(f"{name} is given by a sampler; indices need a distribution.")
+        if kind == "measure":
+            assert isinstance(box, Quantiles)
+            return box.quantile(torch.as_tensor(uniform))
+        (low, high), law = self._edges(name), self.given[name]
+        a, b = law.cdf(low), law.cdf(high)
+        share = a + (b - a) * uniform.reshape(-1, *box.shape)
+        return torch.as_tensor(np.clip(law.ppf(share), low, high).reshape(uniform.shape))
 
     def _kind(self, name: str) -> str:
         value = self.given.get(name)
         if value is None:
-            return "uniform"
+            return "measure" if isinstance(self.domain.boxes[name], Quantiles) else "sampler"
         if hasattr(value, "ppf"):
             return "law"
         rank = len(self.domain.boxes[name].shape)
@@ -135,7 +144,7 @@ class Inputs:
             for name in (a, b):
                 if name not in where or where[name].stop - where[name].start != 1:
                     raise InputError(f"correlation needs scalar variables, got {name!r}.")
-                if self._kind(name) not in ("uniform", "law"):
+                if self._kind(name) not in ("measure", "law"):
                     raise InputError(f"{name} has no distribution, so nothing correlates with it.")
             i, j = where[a].start, where[b].start
             matrix[i, j] = matrix[j, i] = value

@@ -35,7 +35,7 @@ class ErrorMap:
     """The error over the domain."""
 
     mean: Figure
-    """L1 over uniform inputs."""
+    """L1 over random inputs."""
     interval: tuple[float, float]
     """Of the mean, at the certificates' confidence."""
     signed: Figure
@@ -57,7 +57,7 @@ class ErrorMap:
 
 
 def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
-    """From certificates at uniform inputs `(N, dim)`."""
+    """From certificates at random inputs `(N, dim)`."""
     if len(inputs) < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {len(inputs)}.")
     scale = 1.0 + found.value.abs()

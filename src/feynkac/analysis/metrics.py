@@ -59,7 +59,7 @@ def measure_errors(
     report: Callable[[float], None] | None = None,
     noise: Noise = Independent(),  # noqa: B008  (frozen)
 ) -> Errors:
-    """Errors of `u` on fresh uniform inputs.
+    """Errors of `u` on fresh inputs.
 
     Args:
         u: the solution map.
@@ -109,7 +109,7 @@ def make_yardstick(
     report: Callable[[float], None] | None = None,
     noise: Noise = Independent(),  # noqa: B008  (frozen)
 ) -> Yardstick:
-    """Fresh uniform inputs with reference values; arguments as `measure_errors`."""
+    """Fresh inputs with reference values; arguments as `measure_errors`."""
     if inputs is not None and inputs < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
     count = inputs or (2**16 if isinstance(family, ClosedForm) else 128)

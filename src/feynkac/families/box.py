@@ -5,18 +5,18 @@ inputs be normalised exactly (paper, Section 3).
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from feynkac.errors import InputError
+from feynkac.families.measure import Quantiles, fill, flatten, require_order, vector
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Box:
+class Box(Quantiles):
     """Bounds of one variable; scalars broadcast to `shape`.
 
     Args:
@@ -31,61 +31,30 @@ class Box:
         Box([0.0, 1.0], [1.0, 3.0])
     """
 
-    shape: tuple[int, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    kind: ClassVar[str | None] = None
 
     def __init__(self, low: Any, high: Any, shape: tuple[int, ...] | None = None) -> None:
-        a, b = _bound("lower", low), _bound("upper", high)
-        try:
-            wanted = None if shape is None else tuple(shape)
-            # torch's own imports sympy, a second at every start of the program
-            target = np.broadcast_shapes(a.shape, b.shape, wanted or ())
-        except (TypeError, ValueError):
-            target = None
-        if target is None or (wanted is not None and target != wanted) or 0 in target:
-            raise InputError(
-                f"Box bounds of shapes {tuple(a.shape)} and {tuple(b.shape)} do not fit "
-                f"{shape=}; give numbers, or arrays of exactly that shape."
-            )
-        a, b = a.expand(target).flatten(), b.expand(target).flatten()
-        bad = ~(a < b)
-        if bad.any():
-            i = int(bad.nonzero()[0])
-            raise InputError(
-                f"Box needs lower < upper in every coordinate, but coordinate {i} has "
-                f"lower={a[i].item():g}, upper={b[i].item():g}; swap or widen the bounds."
-            )
-        object.__setattr__(self, "shape", tuple(target))
-        object.__setattr__(self, "low", tuple(a.tolist()))
-        object.__setattr__(self, "high", tuple(b.tolist()))
-
-    def __repr__(self) -> str:
-        if len(set(self.low)) == 1 and len(set(self.high)) == 1:
-            tail = f", shape={self.shape}" if self.shape else ""
-            return f"Box({self.low[0]:g}, {self.high[0]:g}{tail})"
-        low, high = (
-            torch.tensor(v, dtype=torch.float64).reshape(self.shape).tolist()
-            for v in (self.low, self.high)
-        )
-        return f"Box({low}, {high})"
+        numbers = {"lower bound": low, "upper bound": high}
+        target, (a, b) = flatten("Box", numbers, shape)
+        require_order("Box", a, b)
+        fill(self, shape=target, low=a, high=b)
 
     @property
-    def size(self) -> int:
-        """Number of coordinates."""
-        return len(self.low)
+    def mean(self) -> Tensor:
+        """(a + b)/2."""
+        return (vector(self.low) + vector(self.high)) / 2
 
     @property
-    def volume(self) -> float:
-        """∏ (bᵢ − aᵢ)."""
-        return math.prod(b - a for a, b in zip(self.low, self.high, strict=True))
+    def std(self) -> Tensor:
+        """(b − a)/√12."""
+        return (vector(self.high) - vector(self.low)) / math.sqrt(12.0)
 
+    @property
+    def parameters(self) -> Mapping[str, tuple[float, ...]]:
+        """None."""
+        return {}
 
-def _bound(side: str, value: Any) -> Tensor:
-    try:
-        bound = torch.as_tensor(value, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise InputError(f"Box {side} bound must be numbers, got {value!r}.") from error
-    if not bound.isfinite().all():
-        raise InputError(f"Box {side} bound must be finite, got {value!r}; give finite numbers.")
-    return bound
+    def _inverse(self, u: Tensor) -> Tensor:
+        """a + u (b − a)."""
+        low, high = self.bounds(u)
+        return torch.addcmul(low, u, high - low)

@@ -1,5 +1,8 @@
 r"""The input region  D × [v,w]ᵈ × [0,T]  of the parametric solution map (paper, Section 2).
 
+Its inputs are random, by default uniform: each variable has a measure (`measure.py`), and errors
+are means under them.
+
 An input λ = (x, t, γ) lives in two forms:
 
 - flat, a tensor `(…, dim)` with all variables side by side, which is what a network reads;
@@ -17,22 +20,25 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.box import Box
+from feynkac.families.measure import ROUNDING as ROUNDING
+from feynkac.families.measure import Measure, vector
 from feynkac.families.point import Params, Point
 
 RESERVED = {
     *("extrapolate", "name", "first", "second", "direction", "tolerance", "effort", "seed"),
     *("report", "corrected", "free", "values", "value", "noise", "model"),
 }
-ROUNDING = 1e-6  # relative; a few units in the last place of float32
 
 
 class Domain:
-    """Named boxes: the space variable `x`, the time `t` and any parameters.
+    """Named boxes, or other measures: the space variable `x`, the time `t` and any parameters.
 
     Args:
         x: box of shape `()` (one dimension) or `(d,)`.
         t: scalar box with lower bound ≥ 0.
         parameters: one box a parameter, of any shape.
+
+    Each is the law of its variable, and the variables are independent.
 
     Example:
         >>> domain = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
@@ -40,17 +46,20 @@ class Domain:
         (4, 1.0)
     """
 
-    boxes: Mapping[str, Box]
+    boxes: Mapping[str, Measure]
 
-    def __init__(self, *, x: Box, t: Box, **parameters: Box) -> None:
+    def __init__(self, *, x: Measure, t: Measure, **parameters: Measure) -> None:
         self.boxes = {"x": x, "t": t, **parameters}
         for name, box in self.boxes.items():
             _check_variable(name, box)
-        low = [v for b in self.boxes.values() for v in b.low]
-        high = [v for b in self.boxes.values() for v in b.high]
-        self._low = torch.tensor(low, dtype=torch.float64)
-        self._high = torch.tensor(high, dtype=torch.float64)
-        self._sizes = [box.size for box in self.boxes.values()]
+        measures = self.boxes.values()
+        self._low = vector([v for box in measures for v in box.low])
+        self._high = vector([v for box in measures for v in box.high])
+        self._mean = torch.cat([box.mean for box in measures])
+        self._std = torch.cat([box.std for box in measures])
+        self._sizes = [box.size for box in measures]
+        where = self.slices()
+        self._uneven = [(where[n], m) for n, m in self.boxes.items() if not isinstance(m, Box)]
 
     def __repr__(self) -> str:
         return f"Domain({', '.join(f'{name}={box}' for name, box in self.boxes.items())})"
@@ -72,13 +81,13 @@ class Domain:
 
     @property
     def mean(self) -> Tensor:
-        """Mean of the flat uniform input, `(dim,)`, float64."""
-        return (self._low + self._high) / 2
+        """Mean of the flat input, `(dim,)`, float64."""
+        return self._mean
 
     @property
     def std(self) -> Tensor:
-        """Standard deviation of the flat uniform input, `(dim,)`, float64."""
-        return (self._high - self._low) / math.sqrt(12.0)
+        """Standard deviation of the flat input, `(dim,)`, float64."""
+        return self._std
 
     @property
     def volume(self) -> float:
@@ -88,11 +97,14 @@ class Domain:
     def sample(
         self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Tensor:
-        """Independent uniform inputs.  Shape: `(count, dim)`, on the generator's device."""
+        """Independent inputs.  Shape: `(count, dim)`, on the generator's device."""
         device = generator.device
         uniform = torch.rand(count, self.dim, generator=generator, dtype=dtype, device=device)
         low, high = self._low.to(device, dtype), self._high.to(device, dtype)
-        return torch.addcmul(low, uniform, high - low)
+        inputs = torch.addcmul(low, uniform, high - low)
+        for where, measure in self._uneven:
+            inputs[:, where] = measure.draw(uniform[:, where], generator)
+        return inputs
 
     def slices(self) -> dict[str, slice]:
         """Where each variable stands in the flat input.
@@ -180,16 +192,19 @@ class Domain:
             "solution was trained; ask inside, or say extrapolate=True (--extrapolate)."
         )
 
-    def _variable_at(self, column: int) -> tuple[str, Box, int]:
+    def _variable_at(self, column: int) -> tuple[str, Measure, int]:
         for name, where in self.slices().items():
             if column < where.stop:
                 return name, self.boxes[name], column - where.start
         raise IndexError(column)
 
 
-def _check_variable(name: str, box: Box) -> None:
-    if not isinstance(box, Box):
-        raise InputError(f"Domain expects a Box for {name!r}, got {type(box).__name__}.")
+def _check_variable(name: str, box: Measure) -> None:
+    if not isinstance(box, Measure):
+        raise InputError(
+            f"Domain expects a Box for {name!r}, got {type(box).__name__}; "
+            "give one, or another measure."
+        )
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
     if name in RESERVED:
@@ -200,7 +215,7 @@ def _check_variable(name: str, box: Box) -> None:
         raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {box}.")
 
 
-def _tensor(name: str, box: Box, value: Any) -> Tensor:
+def _tensor(name: str, box: Measure, value: Any) -> Tensor:
     if isinstance(value, np.ndarray):
         value = value.copy()  # torch takes no negative strides and warns of read-only arrays
     try:

@@ -239,7 +239,7 @@ def uncertainty(
     run: RunFolder,
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", help="t=0.5 or sigma=normal(0.3,0.05); others are uniform."),
+        typer.Option("--given", help="t=0.5 or sigma=normal(0.3,0.05); others as in training."),
     ] = None,
     correlation: Annotated[
         list[str] | None, typer.Option("--correlation", help="Such as sigma,strike=0.5.")

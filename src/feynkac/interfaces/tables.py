@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feynkac.errors import InputError
-from feynkac.families.box import Box
+from feynkac.families.measure import Measure
 from feynkac.families.domain import ROUNDING, Domain
 
 VALUE, NOISE = "value", "noise"
@@ -61,7 +61,7 @@ def _labels(name: str, domain: Domain) -> list[str]:
     return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
 
 
-def _check_inside(path: Path, labels: list[str], table: NDArray[np.float64], box: Box) -> None:
+def _check_inside(path: Path, labels: list[str], table: NDArray[np.float64], box: Measure) -> None:
     low, high = np.array(box.low), np.array(box.high)
     slack = ROUNDING * np.maximum(np.abs(low), np.abs(high))
     for row, i in np.argwhere((table < low - slack) | (table > high + slack))[:1]:

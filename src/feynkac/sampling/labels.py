@@ -1,4 +1,4 @@
-r"""Training data:  λ uniform on the domain,  Y = φ(S_λ)  (paper, Section 2).
+r"""Training data:  λ random on the domain,  Y = φ(S_λ)  (paper, Section 2).
 
 With `paths` > 1 the label is the mean over that many independent paths from the same input.
 """

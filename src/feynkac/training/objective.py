@@ -51,7 +51,7 @@ class MeanSquare(Objective):
     paths: int = 1
 
     def sample(self, generator: torch.Generator) -> Batch:
-        """Uniform inputs and the mean payoff of `paths` paths from each."""
+        """Fresh inputs and the mean payoff of `paths` paths from each."""
         inputs = self.family.domain.sample(self.batch_size, generator)
         return Batch(inputs, labels(self.family, self.scheme, inputs, generator, self.paths))
 

@@ -99,7 +99,7 @@ class Sobolev(Objective):
     slope_weight: float = 1.0
 
     def sample(self, generator: torch.Generator) -> Batch:
-        """Uniform inputs with labels of u and ∇u."""
+        """Fresh inputs with labels of u and ∇u."""
         return self.data.sample(generator)
 
     def with_paths(self, paths: int) -> Self:
