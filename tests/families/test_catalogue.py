@@ -1,12 +1,14 @@
 """Families by name and by file: found, rebuilt from their fields, refused in one sentence."""
 
+import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from feynkac.errors import InputError
-from feynkac.families import BlackScholes, HeatGaussian
+from feynkac.families import BlackScholes, HeatGaussian, Payoff
 from feynkac.families.catalogue import BUILT_IN, family_fields, find_family
 
 SOURCE = """
@@ -63,14 +65,34 @@ def test_built_in_families_are_found_by_name(name):
 
 
 def test_the_four_families_of_the_paper_are_built_in():
-    assert list(BUILT_IN) == ["black-scholes", "basket-put", "heat-paraboloid", "heat-gaussian"]
+    paper = ["black-scholes", "basket-put", "heat-paraboloid", "heat-gaussian"]
+    assert list(BUILT_IN)[:4] == paper
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_family_is_rebuilt_from_its_name_and_fields(name):
-    family = BUILT_IN[name](dim=4)
-    assert family_fields(family) == {"dim": 4}
+    dim = {} if "dim" not in family_fields(BUILT_IN[name]()) else {"dim": 4}
+    family = BUILT_IN[name](**dim)
+    assert json.loads(json.dumps(family_fields(family))) == family_fields(family)
+    assert family_fields(family).items() >= dim.items()
     assert find_family(family.name(), family_fields(family)) == family
+
+
+def test_a_payoff_is_written_as_text():
+    fields = {"dim": 3, "payoff": "put:min"}
+    family = find_family("multi-asset", fields)
+    assert family.payoff == Payoff("put", on="min")
+    assert family_fields(family) == fields
+    with pytest.raises(InputError, match="a payoff has no 'pit'; there are: call, put, digital"):
+        find_family("multi-asset", {"payoff": "pit"})
+
+
+@pytest.mark.parametrize("name", list(BUILT_IN)[4:])
+def test_each_model_has_a_page(name):
+    page = Path(__file__).parents[2] / "docs" / "models" / f"{name}.md"
+    text = page.read_text()
+    for variable in BUILT_IN[name]().domain.boxes:
+        assert f"`{variable}`" in text
 
 
 def test_a_user_s_family_is_found_in_its_file(user_file):
@@ -96,7 +118,7 @@ def test_two_files_of_one_name_do_not_mix(tmp_path, user_file):
         (
             "zzz",
             "unknown family 'zzz'; Built in: black-scholes, basket-put, heat-paraboloid, "
-            "heat-gaussian; your own: path/to/file.py:ClassName",
+            "heat-gaussian, .*; your own: path/to/file.py:ClassName",
         ),
         ("", "unknown family ''; Built in"),
         ("nowhere.py:Mine", "there is no file 'nowhere.py' to take the family 'Mine' from"),

@@ -12,15 +12,33 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import FeynkacError, InputError
+from feynkac.families.bachelier import Bachelier
+from feynkac.families.barrier import Barrier
 from feynkac.families.basket_put import BasketPut
 from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.black_scholes_merton import BlackScholesMerton
+from feynkac.families.cev import Cev
+from feynkac.families.channel import Channel
+from feynkac.families.digital import Digital
+from feynkac.families.double_well import DoubleWell
 from feynkac.families.family import Family, Pays
+from feynkac.families.geometric_basket import GeometricBasket
 from feynkac.families.heat_gaussian import HeatGaussian
 from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.heston import Heston
+from feynkac.families.multi_asset import MultiAsset
+from feynkac.families.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.payoff import Payoff
+from feynkac.families.sabr import Sabr
 
 BUILT_IN: dict[str, type[Family]] = {
-    cls.name(): cls for cls in (BlackScholes, BasketPut, HeatParaboloid, HeatGaussian)
+    cls.name(): cls
+    for cls in (
+        *(BlackScholes, BasketPut, HeatParaboloid, HeatGaussian),  # the paper's
+        *(BlackScholesMerton, Digital, Barrier, Bachelier, Cev, Heston, Sabr),
+        *(MultiAsset, GeometricBasket),
+        *(OrnsteinUhlenbeck, Channel, DoubleWell),
+    )
 }
 
 

@@ -35,6 +35,11 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
 ]
+Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="Another of its fields: payoff=put:max; may be repeated."),
+]
 UserFamily = Annotated[
     str | None,
     typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import InputError
@@ -74,9 +74,23 @@ def parse_scheme(text: str) -> "Scheme | None":
     )
 
 
-def family_settings(dim: int | None) -> dict[str, Any]:
-    """The family fields that the command line can set."""
-    return {} if dim is None else {"dim": dim}
+def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a family from `--dim 5` and `--field payoff=put:max`.
+
+    Example:
+        >>> family_settings(5, ["payoff=put:max", "speed=0.5"])
+        {'dim': 5, 'payoff': 'put:max', 'speed': 0.5}
+    """
+    settings: dict[str, Any] = {} if dim is None else {"dim": dim}
+    for text in fields:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not sign or not name.isidentifier() or name in settings:
+            raise InputError(f"cannot read --field {text!r}; expected name=value, each name once.")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
 
 
 def parse_given(texts: list[str]) -> dict[str, Any]:
