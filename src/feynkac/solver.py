@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from feynkac.analysis.metrics import Yardstick, make_yardstick
+from feynkac.analysis.rehearsal import rehearse
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.conformance import check_family
 from feynkac.families.family import ClosedForm, Family, outputs
@@ -79,9 +80,10 @@ def solve(
         >>> fk.solve(fk.BlackScholes(), steps=3, seed=0).manifest.parameters
         2305
     """
+    started = time.perf_counter()
     lengths = {"steps": steps, "budget": budget, "seed": seed}
     run = plan_run(family, method, architecture, scheme, {**lengths, **training})
-    return execute(run, family, Path(out) if out is not None else None, report)
+    return execute(run, family, Path(out) if out is not None else None, report, started)
 
 
 def plan_run(
@@ -100,6 +102,7 @@ def plan_run(
     if scheme is not None:
         scheme.check(family)
     setup = METHODS[method](family, scheme)
+    rehearse(family, setup.scheme)
     given = {k: v for k, v in training.items() if v is not None}
     if "steps" not in given and "budget" not in given:
         given["steps"] = setup.steps
@@ -135,22 +138,30 @@ def execute(
     family: Family,
     folder: Path | None = None,
     report: Callable[[Progress], None] | None = None,
+    started: float | None = None,
 ) -> Solution:
-    """Carry `run` out, or continue it, or hand back its finished result."""
+    """Carry `run` out, or continue it, or hand back its finished result.
+
+    A budget counts from `started`, by the clock of `time.perf_counter`.
+    """
+    start = time.perf_counter() if started is None else started
     if folder is not None and (folder / MANIFEST).exists():
         return _finished(run, family, folder)
     resolve_device(run.training.device)  # refuse it before anything is written
     if folder is None:
-        return _train(run, family, None, report)
+        return _train(run, family, None, report, start)
     make_folder(folder)
     with locked(folder):
-        return _train(run, family, folder, report)
+        return _train(run, family, folder, report, start)
 
 
 def _train(
-    run: Run, family: Family, folder: Path | None, report: Callable[[Progress], None] | None
+    run: Run,
+    family: Family,
+    folder: Path | None,
+    report: Callable[[Progress], None] | None,
+    start: float,
 ) -> Solution:
-    start = time.perf_counter()
     device = resolve_device(run.training.device)
     state = _initial_state(run, family, device)
     objective = make_objective(run, family, state.network)

@@ -8,7 +8,18 @@ import torch
 from feynkac.errors import InputError
 from feynkac.families import Box, ClosedForm, Domain, ExactSampler, Family
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.families.conformance import check_family
+from feynkac.families.conformance import check_family, corners
+from feynkac.families.family import (
+    BoundaryValue,
+    Discount,
+    NoiseDimension,
+    OwnSteps,
+    Pays,
+    Source,
+    TimeDependent,
+    VectorValued,
+)
+from feynkac.families.payoff import Payoff
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ def test_well_formed_families_pass(cls):
     check_family(cls())
 
 
-@pytest.mark.parametrize("cls", BUILT_IN.values())
+@pytest.mark.parametrize("cls", [c for c in BUILT_IN.values() if "dim" in c.__dataclass_fields__])
 @pytest.mark.parametrize("dim", [1, 2, 4])
 def test_built_in_families_pass_at_any_dimension(cls, dim):
     check_family(cls(dim=dim))
@@ -108,3 +119,188 @@ def test_a_bad_box_in_the_domain_keeps_its_own_sentence():
     domain = property(lambda s: Domain(x=Box(1, 0), t=Box(0, 1)))
     with pytest.raises(InputError, match="Box needs lower < upper"):
         check_family(changed(domain=domain))
+
+
+@dataclass(frozen=True)
+class Everything(
+    Mean,
+    Discount,
+    Source,
+    BoundaryValue,
+    TimeDependent,
+    NoiseDimension,
+    VectorValued,
+    Pays,
+    OwnSteps,
+):
+    """All capabilities at once, reading p.t in every formula of the equation. Well-formed."""
+
+    payoff: Payoff = Payoff("put")
+    noise_dim = 4
+    outputs = 2
+
+    def drift(self, x, p):
+        return (p.a + p.t) * x
+
+    def diffusion(self, x, dw, p):
+        return (1.0 + p.t) * (dw[..., :1] + dw[..., 1:])
+
+    def initial(self, x, p):
+        return self.payoff(x, p.a) * p.m[..., 0, :2] + p.t
+
+    def discount(self, x, p):
+        return p.t + x[..., :1]
+
+    def source(self, x, p):
+        return p.t * x[..., :2]
+
+    def distance(self, x, p):
+        return torch.cat([1.0 + x, 2.0 - x], dim=-1) + p.t
+
+    def boundary_value(self, x, p):
+        return x[..., 1:] * p.t
+
+    def exact(self, x, t, p, z):
+        return x + t.sqrt() * z[..., 1:]
+
+    def step(self, x, h, p, z):
+        return x + (h * p.t).sqrt() * z[..., :3]
+
+    def closed_form(self, x, t, p):
+        return x[..., :2] * t
+
+
+def deprived(**members):
+    """`Everything` with some members replaced."""
+    return type("Broken", (Everything,), members)()
+
+
+def test_a_family_with_every_capability_passes():
+    check_family(Everything())
+
+
+@pytest.mark.parametrize(
+    ("method", "formula", "message"),
+    [
+        ("discount", lambda s, x, p: x, r"must return shape \(16, 1\), got \(16, 3\)"),
+        (
+            "discount",
+            lambda s, x, p: x[..., 0],
+            r"got \(16,\) \(keepdim=True keeps the last axis\)",
+        ),
+        ("source", lambda s, x, p: x, r"must return shape \(16, 2\), got \(16, 3\)"),
+        ("initial", lambda s, x, p: x[..., :1], r"must return shape \(16, 2\), got \(16, 1\)"),
+        ("distance", lambda s, x, p: x[..., 0], r"must return shape \(16, walls\), got \(16,\)"),
+        ("distance", lambda s, x, p: x[..., :0], r"\(16, walls\), got \(16, 0\)"),
+        ("boundary_value", lambda s, x, p: x, r"must return shape \(16, 2\), got \(16, 3\)"),
+        ("step", lambda s, x, h, p, z: z, r"must return shape \(16, 3\), got \(16, 4\)"),
+        ("step", lambda s, x, h, p, z: x, r"must return shape \(16, 5, 3\), got \(16, 1, 3\)"),
+        ("closed_form", lambda s, x, t, p: x, r"must return shape \(16, 2\), got \(16, 3\)"),
+        ("closed_form", lambda s, x, t, p: p.t, "p.t is for families that are TimeDependent"),
+        ("discount", lambda s, x, p: 0.05, "must return a tensor, got float"),
+        ("source", lambda s, x, p: x[..., :2].double(), "must keep the dtype torch.float32"),
+        ("discount", lambda s, x, p: x[..., :1] / 0.0, "is not finite everywhere"),
+        ("distance", lambda s, x, p: x.float(), "must keep the dtype torch.float64"),
+        (
+            "diffusion",
+            lambda s, x, dw, p: x * dw,
+            "has a σ of the wrong width: it takes dw of length 3, but there are 4 Brownian",
+        ),
+        (
+            "diffusion",
+            lambda s, x, dw, p: dw,
+            "has a σ of the wrong width: it takes dw of length 3, but there are 4 Brownian",
+        ),
+        (
+            "diffusion",
+            lambda s, x, dw, p: dw.reshape(*dw.shape[:-1], 3, 2).sum(-1),
+            "has a σ of the wrong width: it takes dw of length 6, .* with noise_dim = 6",
+        ),
+        ("diffusion", lambda s, x, dw, p: dw[..., 1:].square(), "is not linear in dw"),
+        ("diffusion", lambda s, x, dw, p: x + dw[..., 1:], "is not linear in dw"),
+    ],
+)
+def test_an_ill_formed_capability_is_named(method, formula, message):
+    with pytest.raises(InputError, match=rf"Broken\.{method} .*{message}"):
+        check_family(deprived(**{method: formula}))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        ("noise_dim", 0, "must be a whole number ≥ 1, got 0"),
+        ("noise_dim", 4.0, r"must be a whole number ≥ 1, got 4\.0"),
+        ("outputs", True, "must be a whole number ≥ 1, got True"),
+        ("outputs", property(lambda s: s.nothing), "fails: AttributeError: .*'nothing'"),
+        ("payoff", "put", r"must be a Payoff, such as Payoff\('call'\), got 'put'"),
+        ("domain", property(lambda s: 1 / 0), "fails: ZeroDivisionError"),
+    ],
+)
+def test_an_ill_formed_declaration_is_named(attribute, value, message):
+    family = deprived(**{attribute: value})
+    if attribute == "payoff":
+        object.__setattr__(family, "payoff", value)  # a field of the dataclass
+    with pytest.raises(InputError, match=rf"Broken\.{attribute} {message}"):
+        check_family(family)
+
+
+# Values
+
+
+def test_a_square_root_of_a_negative_number_is_named_with_its_input():
+    family = changed(diffusion=lambda s, x, dw, p: (p.a - 0.5).sqrt() * dw)
+    with pytest.raises(InputError, match=r"at x = \[.*\], t = .*, a = (\S+), m = .*") as caught:
+        check_family(family)
+    at = float(str(caught.value).split("a = ")[1].split(",")[0])
+    root = float(str(caught.value).split("the square root of ")[1].rstrip("."))
+    assert at < 0.5
+    assert root == pytest.approx(at - 0.5, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("formula", "origin"),
+    [
+        (lambda s, x, t, p: x.mean(-1, keepdim=True) / t, r"t = 0, .*\S+ divided by 0\."),
+        (lambda s, x, t, p: x[..., :1] + 0.0 * t.log(), r"t = 0, .*the logarithm of 0\."),
+        (lambda s, x, t, p: (1.0 - t).rsqrt() + 0 * x[..., :1], "t = 1, .*root of 0"),
+    ],
+)
+def test_what_is_not_finite_at_a_corner_only_is_seen(formula, origin):
+    with pytest.raises(InputError, match=f"closed_form is not finite everywhere .*{origin}"):
+        check_family(changed(closed_form=formula))
+
+
+def test_a_double_where_is_finite_at_the_corner():
+    def closed_form(self, x, t, p):
+        return x[..., :1] / torch.where(t > 0, t, torch.ones_like(t))
+
+    check_family(changed(closed_form=closed_form))
+
+
+def test_corners_are_all_corners_of_a_small_domain(generator):
+    domain = Domain(x=Box(-1, 2), t=Box(0, 3), k=Box([5.0, 6.0], [7.0, 8.0]))
+    found = corners(domain, generator)
+    assert len(found) == len({tuple(row) for row in found.tolist()}) == 16
+    assert {tuple(column.unique().tolist()) for column in found.T} == {
+        (-1.0, 2.0),
+        (0.0, 3.0),
+        (5.0, 7.0),
+        (6.0, 8.0),
+    }
+
+
+def test_corners_of_a_large_domain_are_some_of_them(generator):
+    domain = Domain(x=Box(-1, 2, shape=(100,)), t=Box(0, 3))
+    found = corners(domain, generator, most=50, dtype=torch.float64)
+    assert found.shape == (50, 101)
+    assert found.dtype == torch.float64
+    assert set(found[:, :100].unique().tolist()) == {-1.0, 2.0}
+    assert set(found[:, 100].unique().tolist()) == {0.0, 3.0}
+
+
+# Growth is looked at, too
+
+
+def test_a_family_that_explodes_is_refused():
+    with pytest.raises(InputError, match="Broken explodes: superlinear growth of μ"):
+        check_family(changed(drift=lambda s, x, p: x**3))

@@ -6,7 +6,7 @@ import pickle
 import pytest
 import torch
 
-from feynkac.families.point import Params, Point
+from feynkac.families.point import Params, Point, describe
 
 SIGMA, STRIKE = torch.tensor([0.3]), torch.tensor([11.0])
 
@@ -41,3 +41,14 @@ def test_a_point_unpacks_into_x_t_p():
 )
 def test_parameters_can_be_copied(twin):
     assert torch.equal(twin(Params(sigma=SIGMA)).sigma, SIGMA)
+
+
+def test_an_input_in_words_cuts_long_arrays():
+    p = Params(sigma=SIGMA, m=torch.arange(6.0).reshape(2, 3))
+    words = describe(Point(torch.tensor([1.5, -2.0]), torch.tensor([0.25]), p))
+    assert words == "x = [1.5, -2], t = 0.25, sigma = 0.3, m = [0, 1, 2, …]"
+
+
+def test_the_time_is_no_parameter_unless_it_is_declared():
+    with pytest.raises(AttributeError, match=r"no parameter 't' .*; p\.t is for .* TimeDependent"):
+        _ = Params(sigma=SIGMA).t

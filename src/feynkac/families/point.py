@@ -27,7 +27,8 @@ class Params:
         if name.startswith("__"):
             raise AttributeError(name)
         known = ", ".join(self.__dict__) or "none"
-        raise AttributeError(f"there is no parameter {name!r} in the domain; it has: {known}")
+        hint = "; p.t is for families that are TimeDependent" if name == "t" else ""
+        raise AttributeError(f"there is no parameter {name!r} in the domain; it has: {known}{hint}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.__dict__)

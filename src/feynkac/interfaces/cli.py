@@ -1,16 +1,18 @@
-"""The command `feynkac`: solving, measuring, experiments; the others are in `asking.py`."""
+"""The command `feynkac`: solving, measuring, experiments; more in `asking.py`, `authoring.py`."""
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from feynkac.errors import InputError
+from feynkac.interfaces import authoring  # noqa: F401  (its commands)
 from feynkac.interfaces.application import (
+    Dim,
     FamilyName,
+    Fields,
     Json,
     RunFolder,
     UserFamily,
@@ -24,8 +26,6 @@ from feynkac.interfaces.parsing import family_settings, parse_scheme
 
 if TYPE_CHECKING:
     from feynkac.solution import Solution
-
-Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def families(as_json: Json = False) -> None:
             {
                 "name": name,
                 "inputs": family.domain.dim,
-                "domain": {n: asdict(box) for n, box in family.domain.boxes.items()},
+                "domain": {n: box.record() for n, box in family.domain.boxes.items()},
                 "exact_sampler": isinstance(family, ExactSampler),
                 "closed_form": isinstance(family, ClosedForm),
             }
@@ -81,8 +81,9 @@ def solve(
     seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
     dim: Dim = None,
+    field: Fields = None,
     scheme: Annotated[
-        str, typer.Option(help="auto, exact, or euler, milstein, nv, log with :STEPS.")
+        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
     paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
@@ -96,7 +97,7 @@ def solve(
     from feynkac.solver import execute, plan_run
 
     start = time.perf_counter()
-    chosen = find_family(family, family_settings(dim))
+    chosen = find_family(family, family_settings(dim, field or []))
     training = {
         "steps": steps,
         "budget": budget,
@@ -109,7 +110,7 @@ def solve(
     run = plan_run(chosen, method, None, parse_scheme(scheme), training)
     folder = out or Path("runs") / run.folder_name
     with training_display() as report:
-        solution = execute(run, chosen, folder, report)
+        solution = execute(run, chosen, folder, report, start)
     curve = _draw_error_curve(solution, folder)
     result = _summary(solution, folder) | {"wall_seconds": time.perf_counter() - start}
     if as_json:
@@ -124,7 +125,7 @@ def evaluate(
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
     paths: Annotated[int, typer.Option(help="Paths of a simulated reference.", min=2)] = 2**14,
     scheme: Annotated[
-        str, typer.Option(help="auto, exact, or euler, milstein, nv, log with :STEPS.")
+        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
     ] = "auto",
     seed: Annotated[int, typer.Option(help="Of the inputs and paths.", min=0)] = 1,
     certify: Annotated[
@@ -175,14 +176,19 @@ def bench(
     family: Annotated[
         list[str] | None, typer.Option("--family", help="Only this one; may be repeated.")
     ] = None,
+    suite: Annotated[
+        Literal["paper", "catalogue"], typer.Option(help="The paper's families, or all others.")
+    ] = "paper",
     seeds: Annotated[int, typer.Option(help="Trainings per row.", min=1)] = 1,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
-    """Accuracy and time of the fast method beside the paper's, for the paper's families."""
+    """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
     from feynkac.experiments.bench import Effort, choose_entries, run_bench
     from feynkac.interfaces.console import print_table, training_display
 
+    if suite == "catalogue":
+        return _bench_catalogue(family or [], seeds, budget_scale, as_json)
     entries = choose_entries(family or [])
     with training_display() as report:
         result = run_bench(entries, seeds, Effort(budget_scale), report, _announce)
@@ -244,6 +250,18 @@ def dimensions(
         return print_json(study.record() | ({"figure": str(out)} if out else {}))
     print_table(f"Cost to reach L1 = {target:g}, heat-paraboloid, seed {seed}", *study.table())
     return typer.echo(f"figure {out}") if out else None
+
+
+def _bench_catalogue(names: list[str], seeds: int, budget_scale: float, as_json: bool) -> None:
+    from feynkac.experiments.suite import BUDGET, choose_models, run_suite
+    from feynkac.interfaces.console import print_table, training_display
+
+    models, budget = choose_models(names), BUDGET * budget_scale
+    with training_display() as report:
+        found = run_suite(models, seeds, budget, report=report, announce=_announce)
+    if as_json:
+        return print_json(found.record())
+    return print_table(f"{budget:.0f} s each, mean over {seeds} seed(s)", *found.table())
 
 
 def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json: bool) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from feynkac.errors import InputError
-from feynkac.families.measure import Measure
 from feynkac.families.domain import ROUNDING, Domain
+from feynkac.families.measure import Measure
 
 VALUE, NOISE = "value", "noise"
 

@@ -1,0 +1,151 @@
+r"""Do two ways to compute the same thing agree? Within 4 standard errors and the estimated bias.
+
+A sampler of S_t is compared with Euler–Maruyama steps of the family's μ and σ on the same Brownian
+path, in the mean and the mean square of a few coordinates and in the mean payoff. Coarse steps
+extrapolate the error of the fine ones away; half of what that changes is allowed as bias.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
+from feynkac.families.point import describe
+from feynkac.sampling.discretisation import coarsened, estimate_bias
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.path import moments
+from feynkac.sampling.reference import monte_carlo
+from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.sobol import Sobol
+
+STANDARD_ERRORS = 4.0
+RARE = 10.0  # paths: a mean over fewer of them has no standard error worth its name
+ROUNDING = 1e-12
+FINE = 64  # Euler–Maruyama steps
+INPUTS = 8
+NORMALS = 2**22  # drawn in one comparison
+BIAS_PATHS = 128
+FEW = 4  # coordinates that are looked at one by one
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two values of each of several quantities, and how far apart they may be.
+
+    Shape: `(N, quantities)`.
+    """
+
+    quantities: tuple[str, ...]
+    places: tuple[str, ...]
+    """The N inputs in words."""
+    ours: Tensor
+    theirs: Tensor
+    error: Tensor
+    """Standard error of the difference."""
+    bias: Tensor
+
+    paths: int
+    """Behind each value of theirs."""
+
+    @property
+    def excess(self) -> Tensor:
+        """Difference in units of what is allowed; above 1 they disagree.
+
+        What happens on one path in `paths` may not have been seen at all.
+        """
+        unseen = RARE / self.paths * self.theirs.abs().amax(0) + ROUNDING
+        allowed = STANDARD_ERRORS * self.error + self.bias + unseen
+        return (self.ours - self.theirs).abs() / allowed
+
+    @property
+    def worst(self) -> tuple[int, int]:
+        """Row and column of the largest excess."""
+        row, column = divmod(int(self.excess.argmax()), self.excess.shape[1])
+        return row, column
+
+
+def compare_sampler(family: Family, scheme: Scheme) -> Agreement:
+    """States drawn by `scheme` beside Euler–Maruyama steps of μ and σ."""
+    generator = make_generator(0, "agreement")
+    inputs = family.domain.sample(INPUTS, generator, torch.float64)
+    paths = _affordable(INPUTS * FINE * noise_dim(family))
+    z = normals(FINE, (INPUTS, paths), noise_dim(family), generator, torch.float64)
+    euler = EulerMaruyama(steps=FINE)
+    with torch.no_grad():
+        drawn, fine = (_features(family, s, inputs, z) for s in (scheme, euler))
+        rough = _features(family, euler.with_steps(FINE // 2), inputs, z)
+        bias = 0.5 * (fine - rough).mean(1).abs()
+        if scheme.order is not None:
+            halved = _features(family, scheme.with_steps(scheme.steps // 2), inputs, z)
+            bias = bias + 2.0 * (drawn - halved).mean(1).abs() / (2**scheme.order - 1)
+    stepped = 2.0 * fine - rough
+    return Agreement(
+        quantities=_quantities(family),
+        places=_places(family, inputs),
+        ours=drawn.mean(1),
+        theirs=stepped.mean(1),
+        error=(drawn - stepped).std(1) / paths**0.5,
+        bias=bias,
+        paths=paths,
+    )
+
+
+def compare_closed_form(family: Family, scheme: Scheme) -> Agreement:
+    """The closed form beside Monte Carlo with `scheme`."""
+    assert isinstance(family, ClosedForm)
+    generator = make_generator(0, "closed form")
+    inputs = family.domain.sample(2 * INPUTS, generator, torch.float64)
+    paths = _affordable(2 * len(inputs) * scheme.draws * noise_dim(family))
+    with torch.no_grad():
+        simulated = monte_carlo(family, scheme, inputs, paths, generator)
+        bias = estimate_bias(family, scheme, Sobol(), inputs, BIAS_PATHS, generator, 4)
+        value = family.closed_form(*family.domain.split(inputs))
+    return Agreement(
+        quantities=tuple(_numbered("u", outputs(family))),
+        places=_places(family, inputs),
+        ours=value,
+        theirs=simulated.value,
+        error=simulated.error,
+        bias=bias.value.abs() + 2.0 * bias.error,
+        paths=paths,
+    )
+
+
+def _places(family: Family, inputs: Tensor) -> tuple[str, ...]:
+    return tuple(describe(family.domain.split(row)) for row in inputs)
+
+
+def _affordable(normals: int) -> int:
+    """Paths an input, if one path from each of the inputs takes `normals` normals."""
+    return max(256, min(2**14, NORMALS // normals))
+
+
+def _features(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
+    """What is compared, a path.  Shape: `(N, dim)`, z `(FINE, N, K, m)` → `(N, K, quantities)`."""
+    while len(z) > scheme.steps:
+        z = coarsened(z, len(z))
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    *_, last = moments(family, scheme, x, t, p, z)
+    moved = _some(last.state - x)
+    return torch.cat([moved, moved.square(), family.initial(last.state, last.p)], dim=-1)
+
+
+def _some(moved: Tensor) -> Tensor:
+    """A few coordinates, the first of them the mean if there are many."""
+    if moved.shape[-1] <= FEW:
+        return moved
+    return torch.cat([moved.mean(-1, keepdim=True), moved[..., : FEW - 1]], dim=-1)
+
+
+def _quantities(family: Family) -> tuple[str, ...]:
+    dim = family.domain.state_dim
+    names = _numbered("S − x", dim) if dim <= FEW else ["the mean of S − x"]
+    names += _numbered("S − x", dim)[: FEW - 1] if dim > FEW else []
+    squares = [f"the square of {name}" for name in names]
+    return (*names, *squares, *_numbered("φ(S)", outputs(family)))
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"component {k} of {name}" for k in range(count)]

@@ -1,0 +1,71 @@
+r"""Does a function jump? Cut a segment into cells and halve each one again and again, keeping the
+half in which the function changes more. After n halvings
+
+    |change| ≤ L · length · 2⁻ⁿ   if it is Lipschitz,      |change| ≥ the jump   if there is one.
+
+Segments run between states that paths of one input visit, and between starts.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import Family, TimeDependent, noise_dim
+from feynkac.families.point import Params, at_time
+from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.path import moments
+from feynkac.sampling.scheme import Scheme
+
+INPUTS, CELLS, HALVINGS = 32, 32, 36
+VISIBLE = 1e-4  # of the function's range
+
+Function = Callable[[Tensor, Params], Tensor]
+"""Of states and parameters: `(N, K, d)` → `(N, K, n)`."""
+
+
+def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:
+    """Where paths go: both ends `(N, 1, d)` in float64, and the parameters there."""
+    generator = make_generator(0, "segments")
+    inputs = family.domain.sample(INPUTS, generator, torch.float64)
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    z = normals(scheme.draws, (INPUTS, 2), noise_dim(family), generator, torch.float64)
+    with torch.no_grad():
+        *_, last = moments(family, scheme, x, t, p, z)
+    one, other = last.state[:, :1], last.state[:, 1:]
+    _, t, p = family.domain.split(torch.cat([inputs, inputs]).unsqueeze(-2))
+    p = at_time(p, t) if isinstance(family, TimeDependent) else p
+    return torch.cat([x, one]), torch.cat([x.flip(0), other]), p
+
+
+@torch.no_grad()
+def largest_jump(function: Function, start: Tensor, end: Tensor, p: Params) -> float:
+    """The largest jump on any of the segments, relative to the function's range; 0 if none.
+
+    Shape: start, end `(N, 1, d)`.
+
+    Example:
+        >>> ends = torch.tensor([[[0.0]]]), torch.tensor([[[3.0]]])
+        >>> largest_jump(lambda x, p: x.floor(), *ends, Params())
+        0.3333333432674408
+        >>> largest_jump(lambda x, p: x.abs().sqrt(), *ends, Params())
+        0.0
+    """
+    share = torch.linspace(0.0, 1.0, CELLS + 1, dtype=start.dtype)[:, None]
+    grid = torch.lerp(start, end, share)
+    values = function(grid, p)
+    low, high = grid[:, :-1], grid[:, 1:]
+    below, above = values[:, :-1], values[:, 1:]
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        value = function(middle, p)
+        lower = _size(value - below) > _size(above - value)
+        low, high = torch.where(lower, low, middle), torch.where(lower, middle, high)
+        below, above = torch.where(lower, below, value), torch.where(lower, value, above)
+    size = values.amax((0, 1)) - values.amin((0, 1))
+    jump = ((above - below).abs() / size).nan_to_num(0.0).max().item()
+    return jump if jump > VISIBLE else 0.0
+
+
+def _size(change: Tensor) -> Tensor:
+    return change.square().sum(-1, keepdim=True)

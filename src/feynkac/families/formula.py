@@ -1,0 +1,65 @@
+"""The formulas of a family as functions of a batch of inputs, so that all can be treated alike."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from torch import Tensor
+
+from feynkac.families.family import (
+    Absorbing,
+    BoundaryValue,
+    ClosedForm,
+    Discount,
+    ExactSampler,
+    Family,
+    OwnSteps,
+    Source,
+    TimeDependent,
+    outputs,
+)
+from feynkac.families.point import Params, Point, at_time
+
+
+class Formula(NamedTuple):
+    """A method of a family as a function of a batch of inputs and normals."""
+
+    name: str
+    value: Callable[[Point, Tensor], Tensor]
+    width: int | None
+    """Length of the last axis of its values; None: any."""
+    by_path: bool = False
+    """Whether it depends on the normals."""
+
+
+def formulas(family: Family) -> Iterator[Formula]:
+    """All formulas of `family`, those of its capabilities included.
+
+    Example:
+        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> [formula.name for formula in formulas(BlackScholes())]
+        ['drift', 'diffusion', 'initial', 'exact', 'closed_form']
+    """
+    dim, several = family.domain.state_dim, outputs(family)
+
+    def known(point: Point) -> Params:
+        return at_time(point.p, point.t) if isinstance(family, TimeDependent) else point.p
+
+    yield Formula("drift", lambda at, _: family.drift(at.x, known(at)), dim)
+    yield Formula("diffusion", lambda at, w: family.diffusion(at.x, w, known(at)), dim, True)
+    yield Formula("initial", lambda at, _: family.initial(at.x, known(at)), several)
+    if isinstance(family, Discount):
+        yield Formula("discount", lambda at, _: family.discount(at.x, known(at)), 1)
+    if isinstance(family, Source):
+        yield Formula("source", lambda at, _: family.source(at.x, known(at)), several)
+    if isinstance(family, Absorbing):
+        yield Formula("distance", lambda at, _: family.distance(at.x, known(at)), None)
+    if isinstance(family, BoundaryValue):
+        yield Formula(
+            "boundary_value", lambda at, _: family.boundary_value(at.x, known(at)), several
+        )
+    if isinstance(family, ExactSampler):
+        yield Formula("exact", lambda at, z: family.exact(at.x, at.t, at.p, z), dim, True)
+    if isinstance(family, OwnSteps):
+        yield Formula("step", lambda at, z: family.step(at.x, at.t, known(at), z), dim, True)
+    if isinstance(family, ClosedForm):
+        yield Formula("closed_form", lambda at, _: family.closed_form(*at), several)

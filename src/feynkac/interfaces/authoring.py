@@ -1,0 +1,73 @@
+"""Commands for a family of one's own: new, check."""
+
+import importlib.util
+import keyword
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from feynkac.errors import InputError
+from feynkac.files import write_atomically
+from feynkac.interfaces.application import Dim, FamilyName, Fields, Json, command, print_json
+from feynkac.interfaces.parsing import family_settings
+from feynkac.interfaces.template import FAMILY, TEST, filled
+
+
+@command
+def new(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the file, such as mean_reverting.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write NAME.py, a family to start from, and its test."""
+    _check_name(name)
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    files = {Path(f"{name}.py"): FAMILY, Path(f"test_{name}.py"): TEST}
+    if there := [str(path) for path in files if path.exists() and not force]:
+        raise InputError(f"{there[0]} exists; choose another name, or overwrite it with --force.")
+    for path, template in files.items():
+        write_atomically(path, filled(template, name, class_name).encode())
+    spec = f"{name}.py:{class_name}"
+    commands = [
+        f"feynkac check {spec}",
+        f"feynkac solve {spec} --budget 20s",
+        f"pytest test_{name}.py",
+    ]
+    if as_json:
+        return print_json({"files": [str(path) for path in files], "next": commands})
+    return typer.echo("\n".join([f"wrote {' and '.join(map(str, files))}; next:", *commands]))
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise InputError(
+            f"{name!r} cannot name a family; use small letters, digits and underscores, "
+            "as in mean_reverting."
+        )
+    taken = importlib.util.find_spec(name)
+    if taken is not None and taken.origin != str(Path(f"{name}.py").resolve()):
+        raise InputError(f"{name!r} is the name of an installed module; choose another one.")
+
+
+@command
+def check(family: FamilyName, dim: Dim = None, field: Fields = None, as_json: Json = False) -> None:
+    """Examine FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
+    from feynkac.analysis.checkup import examine
+    from feynkac.families.catalogue import find_family
+    from feynkac.interfaces.console import fraction_display, print_table
+
+    chosen = find_family(family, family_settings(dim, field or []))
+    with fraction_display("examining") as report:
+        found = examine(chosen, report)
+    if as_json:
+        print_json(found.record())
+    else:
+        rows = [(f"{f.name}: {f.sentence}", f.verdict) for f in found.findings]
+        print_table(f"{found.family}, {len(found.failed)} to be mended", ("", "verdict"), rows)
+    if not found.passed:
+        sys.exit(1)

@@ -1,0 +1,5 @@
+"""A class that is no Family."""
+
+
+class NotAFamily:
+    pass

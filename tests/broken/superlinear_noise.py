@@ -1,0 +1,11 @@
+"""σ(x) = x²."""
+
+from dataclasses import dataclass
+
+from feynkac.families.black_scholes import BlackScholes
+
+
+@dataclass(frozen=True)
+class SuperlinearNoise(BlackScholes):
+    def diffusion(self, x, dw, p):
+        return p.sigma * x.square() * dw

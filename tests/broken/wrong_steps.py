@@ -1,0 +1,14 @@
+"""Steps of its own that forget the square root of the time."""
+
+from dataclasses import dataclass
+
+from feynkac.families.family import OwnSteps
+from feynkac.families.heat_gaussian import HeatGaussian
+
+
+@dataclass(frozen=True)
+class WrongSteps(HeatGaussian, OwnSteps):
+    dim: int = 2
+
+    def step(self, x, h, p, z):
+        return x + p.sigma * h * z

@@ -1,0 +1,146 @@
+"""Growth far outside: what explodes by theory is refused, what does not is let through."""
+
+import math
+
+import pytest
+import torch
+
+from feynkac.errors import InputError
+from feynkac.families import Box, Domain, Family
+from feynkac.families.catalogue import BUILT_IN
+from feynkac.families.family import Absorbing
+from feynkac.families.growth import check_growth, measure_growth
+
+
+def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=()):
+    """A family with these coefficients; a ∈ [0.5, 1]."""
+
+    class Sample(Family, *base):
+        domain = Domain(x=Box(low, high, shape=(dim,)), t=Box(0, 1), a=Box(0.5, 1.0))
+
+        def drift(self, x, p):
+            return drift(x, p)
+
+        def diffusion(self, x, dw, p):
+            return diffusion(x, dw, p)
+
+        def initial(self, x, p):
+            return x.sum(-1, keepdim=True)
+
+        def distance(self, x, p):
+            return 2.0 - x.abs()
+
+    return Sample()
+
+
+def pair(first, second):
+    """A coefficient of two coordinates from functions of both."""
+    return lambda x, *rest: torch.stack([first(*x.unbind(-1)), second(*x.unbind(-1))], dim=-1)
+
+
+def still(x, p):
+    return 0.0 * x
+
+
+def unit(x, dw, p):
+    return dw
+
+
+def root(x):
+    return x.clamp_min(0.0).sqrt()
+
+
+HESTON = (
+    pair(lambda s, v: 0.0 * s, lambda s, v: 1.0 - v),
+    lambda x, dw, p: dw * pair(lambda s, v: s * root(v), lambda s, v: root(v))(x),
+)
+SCOTT = (
+    pair(lambda s, v: 0.0 * s, lambda s, v: -v),
+    lambda x, dw, p: dw * pair(lambda s, v: s * v.exp(), lambda s, v: 1.0 + 0.0 * v)(x),
+)
+
+
+@pytest.mark.parametrize(
+    ("family", "culprit", "power"),
+    [
+        (make(lambda x, p: x**2, unit), "μ", 2),
+        (make(lambda x, p: x**3, unit), "μ", 3),
+        (make(lambda x, p: x * x.square().sum(-1, keepdim=True), unit, dim=3), "μ", 3),
+        (make(lambda x, p: x.abs() ** 1.3, unit), "μ", 1.3),
+        (make(lambda x, p: x.exp(), unit), "μ", math.inf),
+        (make(lambda x, p: x * (1.0 - x), unit, 0.0, 1.0), "μ", 2),  # noise carries it below 0
+        (make(still, lambda x, dw, p: x**2 * dw), "σ", 2),
+        (make(still, lambda x, dw, p: x.abs() ** 1.5 * dw), "σ", 1.5),
+        (make(lambda x, p: -x, lambda x, dw, p: x.exp() * dw), "σ", math.inf),
+        (make(lambda x, p: -0.1 * x**3, lambda x, dw, p: x**2 * dw), "σ", 2),  # 2 · 0.1 < 1
+    ],
+    ids=range(10),
+)
+def test_explosions_are_refused_and_the_culprit_is_named(family, culprit, power):
+    growth = measure_growth(family)
+    found = growth.drift if culprit == "μ" else growth.diffusion
+    assert found == pytest.approx(power, abs=0.03)
+    with pytest.raises(InputError, match=f"Sample explodes: superlinear growth of {culprit}, like"):
+        check_growth(family)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        make(still, unit),
+        make(lambda x, p: 50.0 * p.a - x, unit, 99.9, 100.1),
+        make(lambda x, p: -x, lambda x, dw, p: 3.0 * x * dw, 99.9, 100.1),
+        make(lambda x, p: -(x**3), unit),
+        make(lambda x, p: -2.0 * x**3, lambda x, dw, p: x**2 * dw),  # Khasminskii: −4 + 1 < 0
+        make(lambda x, p: x * x.abs().clamp_min(1e-9).log(), unit),
+        make(lambda x, p: x * (1.0 - x), lambda x, dw, p: x * dw, 0.0, 1.0),  # stays positive
+        make(lambda x, p: p.a - x, lambda x, dw, p: root(x) * dw, 0.0, 1.0),
+        make(lambda x, p: p.a - x, lambda x, dw, p: x.sqrt() * dw, 0.0, 1.0),  # NaN below 0
+        make(lambda x, p: x.clamp(-2.0, 2.0) ** 3, unit),
+        make(lambda x, p: x**2, unit, base=(Absorbing,)),  # walls at ±2
+        make(lambda x, p: 10.0 * ((-2.0 * x).exp() - (-x).exp()), unit, 0.5, 2.0),  # Morse
+        make(*HESTON, 0.0, 1.0, dim=2),
+        make(*SCOTT, 0.5, 1.0, dim=2),
+    ],
+    ids=range(14),
+)
+def test_what_stays_finite_is_let_through(family):
+    check_growth(family)
+
+
+def test_inward_growth_is_seen():
+    growth = measure_growth(make(lambda x, p: -(x**3), unit))
+    assert growth.drift == pytest.approx(3.0, abs=0.03)
+    assert not growth.together
+
+
+@pytest.mark.parametrize("coefficients", [HESTON, SCOTT])
+def test_growth_of_two_coordinates_at_once_is_seen(coefficients):
+    assert measure_growth(make(*coefficients, 0.5, 1.0, dim=2)).together
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        make(lambda x, p: (1.0 - x.square()).sqrt(), unit),
+        make(lambda x, p: x**2, unit, base=(Absorbing,)),
+    ],
+    ids=["undefined", "beyond walls"],
+)
+def test_where_nothing_is_defined_nothing_is_said(family):
+    growth = measure_growth(family)
+    assert growth.checked == 0.0
+    assert math.isnan(growth.drift)
+    assert math.isnan(growth.diffusion)
+
+
+def test_the_exponents_of_a_geometric_brownian_motion_are_one():
+    growth = measure_growth(make(lambda x, p: p.a * x, lambda x, dw, p: x * dw, 90.0, 110.0))
+    assert growth.drift == pytest.approx(1.0, abs=0.01)
+    assert growth.diffusion == pytest.approx(1.0, abs=0.01)
+    assert growth.checked == 1.0
+
+
+@pytest.mark.parametrize("cls", BUILT_IN.values())
+def test_built_in_families_do_not_explode(cls):
+    check_growth(cls())
