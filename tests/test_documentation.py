@@ -16,7 +16,7 @@ import feynkac
 from feynkac.interfaces.cli import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = {
     "training_step.py": ["--batch-size=64", "--rounds=1"],

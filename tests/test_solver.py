@@ -204,7 +204,7 @@ class WithField(fk.Family):
         return torch.zeros_like(dw)
 
     def initial(self, x, p):
-        return torch.where(x < self.hole, torch.nan, x)
+        return torch.where((x > 0.0) & (x < self.hole), torch.nan, x)
 
 
 @pytest.mark.parametrize("field", [torch.ones(2), print], ids=["tensor", "function"])

@@ -14,13 +14,13 @@ import torch
 
 import feynkac
 from feynkac.errors import ArtifactError, InputError
-from feynkac.families.beta import Beta
-from feynkac.families.black_scholes import BlackScholes
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.normal import Normal
-from feynkac.families.sampled import Sampled
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
+from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.files import sha256
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network

@@ -27,13 +27,13 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
-from feynkac.families.beta import Beta
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.measure import Measure
-from feynkac.families.normal import Normal
-from feynkac.families.sampled import Sampled
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.measure import Measure
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.training.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence

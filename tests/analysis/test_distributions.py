@@ -12,10 +12,10 @@ from feynkac.analysis.distributions import Inputs
 from feynkac.analysis.uncertainty import propagate, sobol_indices
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain
-from feynkac.families.beta import Beta
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.normal import Normal
-from feynkac.families.sampled import Sampled
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
 
 COUNT = 20_000
 DOMAIN = Domain(

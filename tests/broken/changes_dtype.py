@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from feynkac.families.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_gaussian import HeatGaussian
 
 WEIGHTS = torch.tensor([0.3, 0.7], dtype=torch.float64)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from feynkac.families.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_gaussian import HeatGaussian
 
 
 @dataclass(frozen=True)

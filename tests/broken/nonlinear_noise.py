@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feynkac.families.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_gaussian import HeatGaussian
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes import BlackScholes
 
 
 @dataclass(frozen=True)

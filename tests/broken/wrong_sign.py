@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from feynkac.errors import InputError
-from feynkac.families.beta import Beta
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.normal import Normal
-from feynkac.families.sampled import Sampled
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
 
 PUT = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
 MATRIX = Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1), a=Box(-1, 1, shape=(2, 3)))

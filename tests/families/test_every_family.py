@@ -1,4 +1,4 @@
-"""What every family of the paper promises: shapes, dtypes, an exact t = 0, its own PDE, its own law of S_t."""
+"""What the paper's families promise: shapes, dtypes, an exact t = 0, their PDE, their law of S_t."""
 
 import math
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.black_scholes import BlackScholes
 from feynkac.families.catalogue import BUILT_IN
 from feynkac.families.family import noise_dim
 from feynkac.families.formula import formulas
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
 
 
 def test_a_plain_family_has_three():

@@ -18,12 +18,13 @@ from typer.testing import CliRunner, Result
 
 import feynkac as fk
 from feynkac.experiments import ablation
+from feynkac.families.catalogue import BUILT_IN
 from feynkac.interfaces.cli import app
 
 PROGRAM = str(Path(sys.executable).with_name("feynkac"))
 COMMANDS = [
     *("families", "solve", "evaluate", "query", "greeks", "calibrate", "uncertainty"),
-    *("demo", "bench", "ablation", "dimensions"),
+    *("demo", "bench", "ablation", "dimensions", "check", "new"),
 ]
 QUICK = ["--method", "paper", "--steps", "5", "--batch-size", "64"]
 AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
@@ -50,7 +51,7 @@ class Still(fk.Family):
         return torch.zeros_like(dw)
 
     def initial(self, x, p):
-        return torch.where(x < self.hole, torch.nan, x)
+        return torch.where((x > 0.0) & (x < self.hole), torch.nan, x)
 
 @dataclass(frozen=True)
 class Holey(Still):
@@ -179,7 +180,9 @@ def test_the_shell_completes_commands():
 
 def test_families_as_json():
     found = {row["name"]: row for row in results("families")["families"]}
-    assert {name: row["inputs"] for name, row in found.items()} == {
+    assert list(found) == list(BUILT_IN)
+    paper = {name: found[name]["inputs"] for name in list(found)[:4]}
+    assert paper == {
         "black-scholes": 4,
         "basket-put": 53,
         "heat-paraboloid": 111,

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, HeatGaussian, HeatParaboloid
-from feynkac.families.beta import Beta
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.normal import Normal
-from feynkac.families.sampled import Sampled
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel

@@ -6,8 +6,22 @@ import math
 import pytest
 import torch
 
-from feynkac.families import BasketPut, BlackScholes, HeatParaboloid
-from feynkac.sampling.fields import affine_fields, along, flow, stratonovich_drift
+from feynkac.families import (
+    BasketPut,
+    BlackScholes,
+    HeatParaboloid,
+    Heston,
+    MultiAsset,
+    OrnsteinUhlenbeck,
+)
+from feynkac.sampling.fields import (
+    affine_fields,
+    along,
+    diagonal_drift,
+    flow,
+    noise_kind,
+    stratonovich_drift,
+)
 
 
 def sampled(family, generator, count=6):
@@ -55,3 +69,25 @@ def test_each_path_may_flow_for_its_own_time(generator):
     x, s = (torch.rand(8, 1, generator=generator, dtype=torch.float64) for _ in range(2))
     torch.testing.assert_close(flow(torch.neg, x, s), x * (-s).exp(), rtol=1e-3, atol=0)
     assert torch.equal(flow(torch.neg, x, 0.0), x)
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [
+        (OrnsteinUhlenbeck(3), "additive"),
+        (HeatParaboloid(2), "additive"),
+        (BlackScholes(3), "diagonal"),
+        (MultiAsset(2), "commuting"),
+        (Heston(), "general"),
+        (BasketPut(2), "general"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name(),
+)
+def test_what_kind_of_noise_a_family_has(family, kind):
+    assert noise_kind(family) == kind
+
+
+@pytest.mark.parametrize("family", [BlackScholes(3), HeatParaboloid(3)], ids=lambda f: f.name())
+def test_the_drift_of_diagonal_noise_takes_one_derivative(family, generator):
+    x, _, p = sampled(family, generator)
+    torch.testing.assert_close(diagonal_drift(family, x, p), stratonovich_drift(family, x, p))

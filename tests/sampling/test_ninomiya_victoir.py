@@ -7,8 +7,10 @@ import pytest
 import torch
 from scipy.linalg import expm
 
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.black_scholes import BlackScholes
+from feynkac.errors import InputError
+from feynkac.families import BasketPut, BlackScholes, Heston, MultiAsset, OrnsteinUhlenbeck
+from feynkac.families.family import noise_dim
+from feynkac.sampling.noise import normals
 from feynkac.sampling.ninomiya_victoir import AffineFields, NinomiyaVictoir, SmoothFields
 
 FAMILY = BasketPut(dim=2)
@@ -58,7 +60,9 @@ def test_affine_and_general_fields_take_the_same_step(forward, generator):
     x = x.expand(1, 64, 2).clone()
     dw = 0.3 * torch.randn(1, 64, 2, generator=generator, dtype=torch.float64)
     coin = torch.full((64,), forward)
-    one, other = (f.step(x, t / 4, dw, coin) for f in (AffineFields(p), SmoothFields(FAMILY, p)))
+    one, other = (
+        f.step(x, t / 4, dw, coin) for f in (AffineFields(p), SmoothFields(FAMILY, p, "general"))
+    )
     torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
 
 
@@ -81,3 +85,32 @@ def test_the_coin_matters_and_time_zero_does_not_move(generator):
     a, b = (scheme.terminal(FAMILY, x, t, p, draw) for draw in (heads, tails))
     assert (a - b).abs().max() > 1e-3
     torch.testing.assert_close(scheme.terminal(FAMILY, x, 0 * t, p, z), x.expand(1, 5, 2))
+
+
+@pytest.mark.parametrize(
+    ("family", "noise"),
+    [
+        (MultiAsset(2), "commuting"),
+        (BlackScholes(3), "diagonal"),
+        (OrnsteinUhlenbeck(3), "additive"),
+        (OrnsteinUhlenbeck(3), "diagonal"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name(),
+)
+def test_what_is_relied_on_changes_no_path(family, noise, generator):
+    """Flows that commute are one flow; that of an additive field is a sum."""
+    domain, dim = family.domain, noise_dim(family)
+    x, t, p = domain.split(domain.sample(4, generator, torch.float64).unsqueeze(-2))
+    z = normals(6, (4, 5), dim, generator, torch.float64)
+    general = NinomiyaVictoir(steps=3).terminal(family, x, t, p, z)
+    quick = NinomiyaVictoir(steps=3, noise=noise)
+    assert quick.draws == 3
+    quick.check(family)
+    torch.testing.assert_close(quick.terminal(family, x, t, p, z[:3]), general, rtol=1e-4, atol=0)
+
+
+def test_noise_is_not_relied_on_in_vain():
+    with pytest.raises(InputError, match="the noise of Heston is not diagonal, but general; use"):
+        NinomiyaVictoir(noise="diagonal").check(Heston())
+    with pytest.raises(InputError, match="BlackScholes is not additive, but diagonal"):
+        NinomiyaVictoir(noise="additive").check(BlackScholes())

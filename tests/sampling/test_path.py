@@ -14,8 +14,6 @@ import QuantLib as ql  # noqa: N813
 import torch
 from scipy import integrate, special, stats
 
-from feynkac.families.black_scholes import BlackScholes
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
     Absorbing,
@@ -29,6 +27,8 @@ from feynkac.families.family import (
     VectorValued,
     noise_dim,
 )
+from feynkac.families.measures.box import Box
+from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import differential_labels, payoffs

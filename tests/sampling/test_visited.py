@@ -9,9 +9,9 @@ import torch
 from scipy import stats
 
 import feynkac as fk
-from feynkac.families.beta import Beta
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.normal import Normal
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.normal import Normal
 from feynkac.sampling.visited import TAIL, VisitedDomain, visited
 
 CASES = [

@@ -1,7 +1,7 @@
 """Paths follow the clock: doubled or halved at most so often, and nothing else is changed."""
 
-import time
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -21,27 +21,37 @@ from feynkac.training.state import State
 
 FAMILY = BlackScholes()
 OBJECTIVE = MeanSquare(FAMILY, Exact(), batch_size=8)
-UPDATE = 0.02  # seconds
+UPDATE = 1.0  # seconds of a clock that goes as far as it is told
 MOST = 2**MOST_DOUBLINGS
 
 
 @dataclass(frozen=True)
 class Timed(Objective):
-    """A path takes `seconds`, an update `UPDATE`."""
+    """A path takes `seconds`, all of them `overhead` more, an update `UPDATE`."""
 
+    clock: SimpleNamespace
     seconds: float
     paths: int = 1
+    overhead: float = 0.0
 
     def sample(self, generator):
-        time.sleep(self.paths * self.seconds)
+        self.clock.now += self.overhead + self.paths * self.seconds
         return OBJECTIVE.sample(generator)
 
     def with_paths(self, paths):
         return replace(self, paths=paths)
 
     def differentiate(self, network, batch, optimiser):
-        time.sleep(UPDATE)
+        self.clock.now += UPDATE
         return OBJECTIVE.differentiate(network, batch, optimiser)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    timing = SimpleNamespace(perf_counter=lambda: clock.now)
+    monkeypatch.setattr("feynkac.training.allocation.time", timing)
+    return clock
 
 
 def fresh_state(optimiser):
@@ -59,18 +69,28 @@ def assert_same(first, second):
     ("ratio", "paths", "chosen"),
     [  # ratio: of the time of `paths` paths to that of an update
         (0.05, 16, 16 * MOST),
-        (0.32, 16, 32),
+        (0.38, 16, 32),
         (1.0, 16, 16),
         (2.0, 16, 16),
-        (6.0, 16, 8),
+        (7.0, 16, 8),
         (20.0, 16, 16 // MOST),
         (20.0, 3, 1),
         (20.0, 1, 1),
     ],
 )
-def test_paths_balance_simulation_and_network(ratio, paths, chosen):
-    objective = Timed(ratio * UPDATE / paths)
+def test_paths_balance_simulation_and_network(ratio, paths, chosen, clock):
+    objective = Timed(clock, ratio * UPDATE / paths)
     assert choose_paths(objective.with_paths, fresh_state(AdamW()), paths, seed=0) == chosen
+
+
+@pytest.mark.parametrize(
+    ("ratio", "overhead", "chosen"), [(10.0, 0.0, 4), (10.0, 5.0, 16), (2.0, 6.0, 32)]
+)
+def test_what_a_simulation_costs_anyway_is_no_reason_for_fewer_paths(
+    ratio, overhead, chosen, clock
+):
+    objective = Timed(clock, ratio * UPDATE / 16, overhead=overhead * UPDATE)
+    assert choose_paths(objective.with_paths, fresh_state(AdamW()), 16, seed=0) == chosen
 
 
 def advance(state, objective):

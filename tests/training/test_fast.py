@@ -11,7 +11,13 @@ from feynkac.errors import InputError, Interrupted
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
-from feynkac.training.fast import FEW_INPUTS, choose_noise, default_scheme, fast_setup
+from feynkac.training.fast import (
+    FEW_INPUTS,
+    choose_noise,
+    default_scheme,
+    fast_setup,
+    suitable_scheme,
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,26 @@ class Flat(fk.Family):
 
     def initial(self, x, p):
         return x.square().sum(-1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Twisted(fk.Family):
+    """Noise of each coordinate in proportion to the next: it does not commute."""
+
+    dim: int = 1
+
+    @property
+    def domain(self) -> fk.Domain:
+        return fk.Domain(x=fk.Box(1.0, 2.0, shape=(self.dim,)), t=fk.Box(0.0, 1.0))
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        return x.roll(1, -1) * dw
+
+    def initial(self, x, p):
+        return x.sum(-1, keepdim=True)
 
 
 # Choices
@@ -83,8 +109,11 @@ def test_choices_are_the_same_every_time(family):
 def test_the_scheme_is_exact_where_possible():
     assert default_scheme(fk.BlackScholes()) == fk.Exact()
     assert default_scheme(fk.BasketPut()) == fk.LogOde(steps=2)
-    assert default_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=4)
-    assert default_scheme(Flat(4)) == fk.EulerMaruyama(steps=25)
+    assert default_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=4, noise="additive")
+    assert default_scheme(Flat(4)) == fk.NinomiyaVictoir(steps=4, noise="additive")
+    assert suitable_scheme(Twisted(3)) == fk.NinomiyaVictoir(steps=4)
+    assert suitable_scheme(Twisted(4)) == fk.EulerMaruyama(steps=25)
+    assert suitable_scheme(fk.Heston()) == fk.FamilySteps(steps=4)
     assert fast_setup(fk.BlackScholes(), fk.EulerMaruyama(3)).scheme == fk.EulerMaruyama(3)
 
 

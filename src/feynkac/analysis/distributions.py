@@ -16,7 +16,7 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
-from feynkac.families.measure import Quantiles
+from feynkac.families.measures.measure import Quantiles
 
 Array = NDArray[np.float64]
 MOST_OUTSIDE = 0.5

@@ -7,7 +7,7 @@ condition that jumps without saying so would be fitted to slopes that are wrong.
 import torch
 from torch import Tensor
 
-from feynkac.analysis.discontinuity import largest_jump, segments
+from feynkac.analysis.checkup.discontinuity import largest_jump, segments
 from feynkac.errors import InputError
 from feynkac.families.conformance import corners
 from feynkac.families.family import Family, jumps, noise_dim
@@ -24,7 +24,7 @@ def rehearse(family: Family, scheme: Scheme) -> None:
     """Raise `InputError` if training with `scheme` would make no sense.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> from feynkac.sampling.exact import Exact
         >>> rehearse(BlackScholes(), Exact())
     """

@@ -26,11 +26,11 @@ from torch import Tensor
 from feynkac.analysis.metrics import REPLICATES, Yardstick, make_yardstick
 from feynkac.analysis.partials import greek_value
 from feynkac.errors import InputError
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.black_scholes import BlackScholes
 from feynkac.families.family import ClosedForm, Family, NamedGreeks
-from feynkac.families.heat_gaussian import HeatGaussian
-from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.noise import make_generator

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import InputError
-from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.solver import solve
 from feynkac.training.loop import Progress
 

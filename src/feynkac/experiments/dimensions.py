@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.networks.network import Network, make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import closed_form_values

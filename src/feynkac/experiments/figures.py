@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from feynkac.analysis.partials import greek_value
 from feynkac.experiments.dimensions import Study
-from feynkac.families.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.files import write_atomically
 from feynkac.solution import Solution
 

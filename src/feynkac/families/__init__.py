@@ -1,23 +1,13 @@
 """What to solve: measures and domains, the family's base class and capabilities, models."""
 
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.bachelier import Bachelier
-from feynkac.families.barrier import Barrier
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.beta import Beta
-from feynkac.families.black_scholes import BlackScholes
-from feynkac.families.black_scholes_merton import BlackScholesMerton
-from feynkac.families.box import Box
-from feynkac.families.cev import Cev
-from feynkac.families.channel import Channel
-from feynkac.families.digital import Digital
 from feynkac.families.domain import Domain
-from feynkac.families.double_well import DoubleWell
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
     ClosedForm,
     ClosedPartials,
+    Conditional,
     Discount,
     ExactSampler,
     Family,
@@ -31,19 +21,30 @@ from feynkac.families.family import (
     TimeDependent,
     VectorValued,
 )
-from feynkac.families.geometric_basket import GeometricBasket
-from feynkac.families.heat_gaussian import HeatGaussian
-from feynkac.families.heat_paraboloid import HeatParaboloid
-from feynkac.families.heston import Heston
-from feynkac.families.log_uniform import LogUniform
-from feynkac.families.measure import Measure
-from feynkac.families.multi_asset import MultiAsset
-from feynkac.families.normal import Normal
-from feynkac.families.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.measures.beta import Beta
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.measure import Measure
+from feynkac.families.measures.normal import Normal
+from feynkac.families.measures.sampled import Sampled
+from feynkac.families.models.bachelier import Bachelier
+from feynkac.families.models.barrier import Barrier
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes_merton import BlackScholesMerton
+from feynkac.families.models.cev import Cev
+from feynkac.families.models.channel import Channel
+from feynkac.families.models.digital import Digital
+from feynkac.families.models.double_well import DoubleWell
+from feynkac.families.models.geometric_basket import GeometricBasket
+from feynkac.families.models.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.heston import Heston
+from feynkac.families.models.multi_asset import MultiAsset
+from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, Point
-from feynkac.families.sabr import Sabr
-from feynkac.families.sampled import Sampled
 
 __all__ = [
     "Absorbing",
@@ -60,6 +61,7 @@ __all__ = [
     "Channel",
     "ClosedForm",
     "ClosedPartials",
+    "Conditional",
     "Digital",
     "Discount",
     "Domain",

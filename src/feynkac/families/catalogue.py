@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import FeynkacError, InputError
-from feynkac.families.bachelier import Bachelier
-from feynkac.families.barrier import Barrier
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.black_scholes import BlackScholes
-from feynkac.families.black_scholes_merton import BlackScholesMerton
-from feynkac.families.cev import Cev
-from feynkac.families.channel import Channel
-from feynkac.families.digital import Digital
-from feynkac.families.double_well import DoubleWell
 from feynkac.families.family import Family, Pays
-from feynkac.families.geometric_basket import GeometricBasket
-from feynkac.families.heat_gaussian import HeatGaussian
-from feynkac.families.heat_paraboloid import HeatParaboloid
-from feynkac.families.heston import Heston
-from feynkac.families.multi_asset import MultiAsset
-from feynkac.families.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.bachelier import Bachelier
+from feynkac.families.models.barrier import Barrier
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes_merton import BlackScholesMerton
+from feynkac.families.models.cev import Cev
+from feynkac.families.models.channel import Channel
+from feynkac.families.models.digital import Digital
+from feynkac.families.models.double_well import DoubleWell
+from feynkac.families.models.geometric_basket import GeometricBasket
+from feynkac.families.models.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.heston import Heston
+from feynkac.families.models.multi_asset import MultiAsset
+from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
-from feynkac.families.sabr import Sabr
 
 BUILT_IN: dict[str, type[Family]] = {
     cls.name(): cls

@@ -26,7 +26,7 @@ def check_family(family: Family) -> None:
     """Raise `InputError` if `family` cannot be simulated.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> check_family(BlackScholes())
     """
     check_declarations(family)

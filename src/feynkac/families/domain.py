@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.box import Box
-from feynkac.families.measure import ROUNDING as ROUNDING
-from feynkac.families.measure import Measure, vector
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.measure import ROUNDING as ROUNDING
+from feynkac.families.measures.measure import Measure, vector
 from feynkac.families.point import Params, Point
 
 RESERVED = {

@@ -13,7 +13,8 @@ base classes, found with `isinstance`:
   `TimeDependent` (coefficients that vary with t), `NoiseDimension` (more or fewer Brownian motions
   than dimensions), `VectorValued` (several φ at once), `Pays` (φ is a payoff object), `Jumps` (φ is
   not continuous);
-- of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours);
+- of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours),
+  `Conditional` (part of their noise is integrated in closed form);
 - of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
   `NamedGreeks` (derivatives with names).
 """
@@ -171,6 +172,17 @@ class OwnSteps(ABC):
     @abstractmethod
     def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
         """S_h for S_0 = x and z ~ N(0, I).  Shape: x `(…, d)`, z as `dw`, h `(…, 1)` → `(…, d)`."""
+
+
+class Conditional(OwnSteps):
+    """Capability: what a path earns, with part of its noise integrated in closed form."""
+
+    @abstractmethod
+    def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """Mean of what paths of `step` earn over a part of z, the same for all steps.
+
+        Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, 1)`.
+        """
 
 
 class ClosedForm(ABC):

@@ -35,7 +35,7 @@ def formulas(family: Family) -> Iterator[Formula]:
     """All formulas of `family`, those of its capabilities included.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> [formula.name for formula in formulas(BlackScholes())]
         ['drift', 'diffusion', 'initial', 'exact', 'closed_form']
     """

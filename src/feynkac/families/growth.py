@@ -57,7 +57,7 @@ def measure_growth(family: Family) -> Growth:
     """Growth of the coefficients along rays that leave the domain.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> growth = measure_growth(BlackScholes())
         >>> round(growth.diffusion, 1), growth.explosive
         (1.0, '')

@@ -57,7 +57,7 @@ def _check_name(name: str) -> None:
 @command
 def check(family: FamilyName, dim: Dim = None, field: Fields = None, as_json: Json = False) -> None:
     """Examine FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
-    from feynkac.analysis.checkup import examine
+    from feynkac.analysis.checkup.checkup import examine
     from feynkac.families.catalogue import find_family
     from feynkac.interfaces.console import fraction_display, print_table
 

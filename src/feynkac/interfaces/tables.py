@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
-from feynkac.families.measure import Measure
+from feynkac.families.measures.measure import Measure
 
 VALUE, NOISE = "value", "noise"
 

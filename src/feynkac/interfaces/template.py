@@ -71,7 +71,7 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
 TEST = '''"""The family in NAME.py: nothing is wrong with it, and training beats a linear fit."""
 
 import feynkac as fk
-from feynkac.analysis.checkup import examine
+from feynkac.analysis.checkup.checkup import examine
 
 from NAME import CLASS
 

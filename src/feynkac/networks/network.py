@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from feynkac.compilation import compile_module
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
-from feynkac.families.measure import Measure, vector
+from feynkac.families.measures.box import Box
+from feynkac.families.measures.measure import Measure, vector
 from feynkac.networks.architecture import Architecture, Layer, initialise
 
 SHORTEST_TIME = 1e-6  # of the longest: √t has no derivative at 0
@@ -114,7 +114,7 @@ def make_network(
     """A network with freshly drawn parameters.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> from feynkac.networks.multilevel import Multilevel
         >>> make_network(Multilevel(), BlackScholes().domain, torch.Generator()).parameter_count
         5404

@@ -21,6 +21,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
+from feynkac.sampling.fields import derivative
 from feynkac.sampling.noise import make_generator, normals
 from feynkac.sampling.path import timed
 from feynkac.sampling.scheme import Scheme
@@ -55,10 +56,10 @@ class Milstein(Scheme):
         for normal in z.unbind(0):
             dw = root * normal
             euler = h * family.drift(x, p) + family.diffusion(x, dw, p)
-            double = _derivative(family, x, p, dw, dw)
+            double = derivative(family, x, p, dw, dw)
             for unit in torch.eye(noise_dim(family), dtype=x.dtype, device=x.device):
                 column = unit.expand_as(dw)
-                double = double - h * _derivative(family, x, p, column, column)
+                double = double - h * derivative(family, x, p, column, column)
             x = x + euler + 0.5 * double
         return x
 
@@ -72,13 +73,6 @@ class Milstein(Scheme):
             )
 
 
-def _derivative(family: Family, x: Tensor, p: Params, a: Tensor, b: Tensor) -> Tensor:
-    """Σ_jk a_j b_k (DV_j) V_k, the derivative of σ a along σ b.  Shape: `(…, d)` each."""
-    along = family.diffusion(x, b, p)
-    derivative: Tensor = torch.func.jvp(lambda y: family.diffusion(y, a, p), (x,), (along,))[1]
-    return derivative
-
-
 def _commutator(family: Family) -> float:
     """The largest ‖Σ_jk a_j b_k [V_j, V_k]‖ relative to the two parts of the bracket, in [0, 1].
 
@@ -88,7 +82,7 @@ def _commutator(family: Family) -> float:
     x, t, p = domain.split(domain.sample(POINTS, generator, torch.float64))
     p = timed(family, p, t)
     a, b = normals(2, (POINTS,), noise_dim(family), generator, torch.float64)
-    one, other = _derivative(family, x, p, a, b), _derivative(family, x, p, b, a)
+    one, other = derivative(family, x, p, a, b), derivative(family, x, p, b, a)
     scale = one.norm(dim=-1) + other.norm(dim=-1)
     relative = (one - other).norm(dim=-1) / scale
     return float(relative.nan_to_num(0.0).max())  # 0/0 for constant σ

@@ -22,6 +22,7 @@ from torch import Tensor
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
+    Conditional,
     Discount,
     Family,
     Source,
@@ -30,6 +31,7 @@ from feynkac.families.family import (
     outputs,
 )
 from feynkac.families.point import Params, at_time
+from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
 
@@ -51,7 +53,12 @@ def ends_only(family: Family) -> bool:
 
 
 def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-    """W_n φ(S_n) + G_n.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`."""
+    """W_n φ(S_n) + G_n, or its mean over a part of z.
+
+    Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`.
+    """
+    if isinstance(family, Conditional) and isinstance(scheme, FamilySteps):
+        return family.expected(x, t, p, z)
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
     *_, last = moments(family, scheme, x, t, p, z)
@@ -186,7 +193,7 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
     """Of the labels in 1/steps; None: they have no discretisation error.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> from feynkac.sampling.exact import Exact
         >>> weak_order(BlackScholes(), Exact()) is None
         True

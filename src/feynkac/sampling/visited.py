@@ -8,9 +8,9 @@ import copy
 import torch
 from torch import Tensor
 
-from feynkac.families.box import Box
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
+from feynkac.families.measures.box import Box
 from feynkac.sampling.noise import make_generator, normals
 from feynkac.sampling.path import moments
 from feynkac.sampling.scheme import Scheme

@@ -1,10 +1,10 @@
 r"""How many paths an input gets when a wall-clock budget is given.
 
-Simulation and network share the time of a step. If the first takes less than half of what the
-second takes, labels are noisier than they need be, so K doubles; if more than four times, K is
-halved: steps are too few. (On the basket, 128 paths at twice the network's time beat 64.) The
-choice depends on the machine and is therefore stored with the run. Without a budget it is not made:
-then the same seed gives the same numbers.
+A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K paths, and the network.
+If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
+more than four times, K is halved: steps are too few. (On the basket, 128 paths at twice the
+network's time beat 64.) The choice depends on the machine and is therefore stored with the run.
+Without a budget it is not made: then the same seed gives the same numbers.
 """
 
 import time
@@ -15,25 +15,28 @@ from feynkac.sampling.noise import make_generator
 from feynkac.training.objective import Objective
 from feynkac.training.state import State
 
-MOST_DOUBLINGS = 1
+MOST_DOUBLINGS = 2
+MORE = 4  # times as many paths, to see what they cost
 REPEATS = 5
 
 
 def choose_paths(
     objective_of: Callable[[int], Objective], state: State, paths: int, seed: int
 ) -> int:
-    """K near `paths` that balances simulation and network; `state` is left as it was."""
+    """K near `paths` that balances paths and all else; `state` is left as it was."""
     before = state.tensors()
-    simulation, network = _times(objective_of(paths), state, seed)
+    some, network = _times(objective_of(paths), state, seed)
+    more, _ = _times(objective_of(MORE * paths), state, seed)
+    state.restore(before)
+    each = max(0.0, more - some) / ((MORE - 1) * paths)
+    rest = max(0.0, some - each * paths) + network
     for _ in range(MOST_DOUBLINGS):
-        if simulation < 0.5 * network:
+        if each * paths < 0.5 * rest:
             paths *= 2
-        elif simulation > 4.0 * network and paths >= 2:
+        elif each * paths > 4.0 * rest and paths >= 2:
             paths //= 2
         else:
             break
-        simulation, network = _times(objective_of(paths), state, seed)
-    state.restore(before)
     return paths
 
 

@@ -4,6 +4,7 @@ With few inputs, Gauss–Newton steps in the space of the samples; with many, Mu
 where all slopes of a batch of useful size no longer fit into one linear system.
 """
 
+import functools
 import math
 
 import torch
@@ -15,6 +16,7 @@ from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.fields import noise_kind
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
@@ -33,7 +35,7 @@ FEW_INPUTS = 12
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 ROWS = 500  # values and slopes in one Gauss–Newton system
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
-PILOT_NORMALS, MOST_PILOT_PATHS = 2**22, 2**12  # of the estimate of that error
+PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
 MOST_DOUBLINGS = 4
 NORMALS = 2048  # drawn for one input, if there are many inputs
 MOST_CUBATURE_PATHS = 128
@@ -43,15 +45,17 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
     """Sizes from the number of inputs, noise from a pilot of the labels' variance.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> fast_setup(BlackScholes()).optimiser.kind
         'gauss-newton'
     """
     inputs = family.domain.dim
     chosen = scheme or default_scheme(family)
     chosen.check(family)
-    noise = choose_noise(family, chosen)
-    if inputs <= FEW_INPUTS:
+    few = inputs <= FEW_INPUTS
+    paths = 512 if few else _affordable_paths(chosen.draws * noise_dim(family))
+    noise = choose_noise(family, chosen, paths)
+    if few:
         return Setup(
             architecture=Smooth(width=32, depth=3),
             scheme=chosen,
@@ -59,7 +63,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
             optimiser=GaussNewton(),
             schedule=LinearDecay(warmup=10, hold=0.5),
             batch_size=max(32, ROWS // (1 if jumps(family) else 1 + inputs)),
-            paths=512,
+            paths=paths,
             steps=1000,
             balance=True,
         )
@@ -71,7 +75,7 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         optimiser=Muon(),
         schedule=LinearDecay(warmup=30, hold=0.0),
         batch_size=256,
-        paths=_affordable_paths(chosen.draws * noise_dim(family)),
+        paths=paths,
         steps=5000,
         balance=True,
     )
@@ -83,9 +87,21 @@ def _affordable_paths(normals: int) -> int:
 
 
 def default_scheme(family: Family) -> Scheme:
-    """A scheme that suits the family, its steps doubled until their error seems small enough."""
+    """A scheme that suits the family, its steps doubled until their error seems small enough.
+
+    The pilot that decides takes seconds, so it is made once a family.
+    """
+    try:
+        hash(family)
+    except TypeError:  # a list among its fields
+        return _chosen_scheme.__wrapped__(family)
+    return _chosen_scheme(family)
+
+
+@functools.lru_cache(maxsize=64)
+def _chosen_scheme(family: Family) -> Scheme:
     scheme = suitable_scheme(family)
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
         if _bias(family, scheme) < SMALL_BIAS:
             break
         scheme = refined(scheme)
@@ -100,8 +116,10 @@ def suitable_scheme(family: Family) -> Scheme:
         return Exact()
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
-    few = noise_dim(family) <= FEW_FLOWS
-    return NinomiyaVictoir(steps=4) if few else EulerMaruyama(steps=25)
+    noise = noise_kind(family)
+    if noise in ("diagonal", "additive") or noise_dim(family) <= FEW_FLOWS:
+        return NinomiyaVictoir(steps=4, noise=noise)
+    return EulerMaruyama(steps=25)
 
 
 def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
@@ -117,20 +135,20 @@ def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
         value = replicated(family, scheme, Sobol(), points, paths, generator, replicates=2).value
     square = (found.value.square() - found.error.square()) / (1.0 + value.abs()).square()
     mean, error = float(square.mean()), float(square.std()) / math.sqrt(square.numel())
-    return math.sqrt(mean) if mean > 2.0 * error else 0.0
+    return math.sqrt(mean) if mean > 1.5 * error else 0.0
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
-    """The noise whose labels vary least for their number of paths, measured on 16 inputs."""
+    """The noise whose labels of about `paths` paths vary least, measured on 16 inputs."""
     normals = scheme.draws * noise_dim(family)
     candidates: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         candidates.append(SphericalRadial())
-    return min(candidates, key=lambda noise: _cost(family, scheme, noise, paths))
+    return min(candidates, key=lambda noise: _variance(family, scheme, noise, paths))
 
 
-def _cost(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int = 8) -> float:
-    """Variance of the labels, slopes included, times the paths it took.
+def _variance(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int = 8) -> float:
+    """Variance of the labels, slopes included.
 
     The median over the inputs: a scheme that overshoots at a few of them shall not decide.
     """
@@ -142,4 +160,4 @@ def _cost(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int
     labels = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
     labels = values if jumps(family) else labels
     variance = labels.unflatten(0, (16, repeats)).var(1).median(0).values  # type: ignore[no-untyped-call]
-    return float(variance.mean()) * draw.z.shape[2]
+    return float(variance.mean())

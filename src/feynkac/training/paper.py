@@ -6,11 +6,11 @@ larger problems share, with the width and batch size of Black–Scholes.
 
 from dataclasses import dataclass
 
-from feynkac.families.basket_put import BasketPut
-from feynkac.families.black_scholes import BlackScholes
 from feynkac.families.family import ExactSampler, Family
-from feynkac.families.heat_gaussian import HeatGaussian
-from feynkac.families.heat_paraboloid import HeatParaboloid
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.heat_gaussian import HeatGaussian
+from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.networks.multilevel import Multilevel
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact

@@ -78,7 +78,7 @@ def record_family(family: Family) -> FamilyRecord:
     """What identifies `family`.
 
     Example:
-        >>> from feynkac.families.black_scholes import BlackScholes
+        >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> record_family(BlackScholes()).name
         'black-scholes'
     """

@@ -1,0 +1,1 @@
+"""Is a family what it says it is? A report, finding by finding."""

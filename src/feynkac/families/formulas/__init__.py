@@ -1,0 +1,1 @@
+"""Formulas that closed forms and models are made of."""

@@ -1,0 +1,1 @@
+"""Where inputs are drawn: boxes and other laws."""

@@ -1,0 +1,1 @@
+"""The catalogue: one model a file, and what several of them share."""

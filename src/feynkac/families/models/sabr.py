@@ -1,0 +1,75 @@
+r"""SABR (Hagan, Kumar, Lesniewski, Woodward 2002): x = (F, α), a forward and its volatility,
+
+    dF = α 100^{1−β} F^β dB,   dα = ν α dW,   F stays at 0 once it is there,   payoff of F.
+
+α is the lognormal volatility at F = 100; ρ is the correlation of the two Brownian motions. No
+closed form is known. For ν = 0 it is `Cev` without interest.
+
+A step of weak order 2 in y = (F/100)^b, b = 1 − β, as there; z₁, z₂ independent standard normals:
+
+    α_h = α exp(ν√h z₁ − ½ν²h),   A = h α²/2,   A_h = h α_h²/2,
+    y² ← y² − bβ A,   y ← y + b (ρ (α_h − α)/ν + √((1 − ρ²)(A + A_h)) z₂),   y² ← y² − bβ A_h.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family, OwnSteps, Pays
+from feynkac.families.formulas.correlation import halves, pair
+from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.measures.box import Box
+from feynkac.families.models.cev import elastic, elastic_step
+from feynkac.families.payoff import Payoff
+from feynkac.families.point import Params
+
+
+@dataclass(frozen=True)
+class Sabr(Family, OwnSteps, Pays):
+    """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
+
+    Example:
+        >>> Sabr().domain.dim
+        7
+    """
+
+    payoff: Payoff = Payoff("call")
+
+    @property
+    def domain(self) -> Domain:
+        """Skews of both signs, mostly downwards."""
+        return Domain(
+            x=Box([90.0, 0.1], [110.0, 0.4]),
+            t=Box(0.0, 1.0),
+            beta=Box(0.4, 0.9),
+            nu=Box(0.1, 0.6),
+            rho=Box(-0.7, 0.3),
+            strike=Box(90.0, 110.0),
+        )
+
+    def drift(self, x: Tensor, p: Params) -> Tensor:
+        """Zero."""
+        return torch.zeros_like(x)
+
+    def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
+        """α 100^{1−β} F^β dB and ν α dW; the first of the two increments is dW."""
+        F, alpha = halves(x)
+        dW, dB = halves(pair(dw, p.rho))
+        return alpha * torch.cat([elastic(F, p.beta) * dB, p.nu * dW], dim=-1)
+
+    def initial(self, x: Tensor, p: Params) -> Tensor:
+        """The payoff of F; a step that went below zero counts as zero."""
+        return self.payoff(x[..., :1].clamp_min(0.0), p.strike)
+
+    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
+        """F_h and α_h, by the formulas above."""
+        (F, alpha), (z1, z2) = halves(x), halves(z)
+        log_growth = p.nu * root(h) * z1 - 0.5 * p.nu.square() * h
+        end = alpha * log_growth.exp()
+        before, after = 0.5 * h * alpha.square(), 0.5 * h * end.square()
+        common = p.rho * alpha * log_growth.expm1() / p.nu
+        own = root((1.0 - p.rho.square()) * (before + after)) * z2
+        noise = (1.0 - p.beta) * (common + own)
+        return torch.cat([elastic_step(F, p.beta, before, noise, after), end], dim=-1)

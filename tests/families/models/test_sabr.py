@@ -1,0 +1,137 @@
+"""SABR: simulated prices against QuantLib's finite differences, and against CEV as ν → 0."""
+
+import numpy as np
+import pytest
+import QuantLib as ql  # noqa: N813
+import torch
+from oracles import DAYS, TODAY, maturity
+
+from feynkac.families.conformance import check_family
+from feynkac.families.family import jumps
+from feynkac.families.models.cev import Cev
+from feynkac.families.models.sabr import Sabr
+from feynkac.families.payoff import Payoff
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.noise import make_generator
+from feynkac.sampling.reference import monte_carlo, replicated
+from feynkac.sampling.sobol import Sobol
+
+FAMILY = Sabr()
+DOMAIN = FAMILY.domain
+SKEWED = {"x": [100.0, 0.3], "t": 1.0, "beta": 0.5, "nu": 0.5, "rho": -0.6, "strike": 95.0}
+UPWARDS = {"x": [92.0, 0.2], "t": 0.6, "beta": 0.8, "nu": 0.3, "rho": 0.3, "strike": 100.0}
+WILD = {"x": [108.0, 0.4], "t": 1.0, "beta": 0.4, "nu": 0.6, "rho": -0.2, "strike": 108.0}
+CASES = {"skewed": SKEWED, "upwards": UPWARDS, "wild": WILD}
+every_case = pytest.mark.parametrize("at", CASES.values(), ids=CASES)
+
+
+def quantlib(at, grid):
+    """Finite differences with `grid` steps in t and volatility, and four times as many in F."""
+    ql.Settings.instance().evaluationDate = TODAY
+    (F, alpha), beta = at["x"], at["beta"]
+    curve = ql.YieldTermStructureHandle(ql.FlatForward(TODAY, 0.0, DAYS))
+    scale = alpha * 100.0 ** (1.0 - beta)
+    model = (F, scale, beta, at["nu"], at["rho"])
+    engine = ql.FdSabrVanillaEngine(*model, curve, grid, 4 * grid, grid, 0, 1.0, 1e-6)
+    payoff = ql.PlainVanillaPayoff(ql.Option.Call, at["strike"])
+    option = ql.VanillaOption(payoff, maturity(at))
+    option.setPricingEngine(engine)
+    return option.NPV()
+
+
+def simulated(at, steps=8, family=FAMILY):
+    """Value and standard error of 16 × 8192 quasi-random paths."""
+    inputs = DOMAIN.join(at, extrapolate=True)[None]
+    noise = make_generator(0, "sabr", steps)
+    found = replicated(family, FamilySteps(steps=steps), Sobol(), inputs, 8192, noise)
+    return found.value.item(), found.error.item()
+
+
+@pytest.mark.parametrize("style", ["call", "put", "digital"])
+def test_it_is_well_formed(style):
+    family = Sabr(Payoff(style))
+    check_family(family)
+    assert jumps(family) == (style == "digital")
+
+
+@every_case
+def test_paths_agree_with_quantlibs_finite_differences(at):
+    """The error of the grid is about a third of what a grid twice as coarse makes different."""
+    fine, coarse = quantlib(at, 80), quantlib(at, 40)
+    value, error = simulated(at)
+    assert abs(fine - coarse) < 5e-4 * fine
+    assert error < 5e-4 * fine
+    assert abs(value - fine) < 4.0 * error + abs(fine - coarse)
+
+
+def test_the_comparison_would_notice_another_correlation():
+    fine = quantlib(UPWARDS | {"rho": 0.2}, 80)
+    value, error = simulated(UPWARDS)
+    assert abs(value - fine) > 10.0 * error
+
+
+@every_case
+def test_steps_agree_with_euler(at):
+    """So that the step and the coefficients are of the same model."""
+    inputs = DOMAIN.join(at)[None]
+    euler = monte_carlo(FAMILY, EulerMaruyama(steps=50), inputs, 2**16, make_generator(0, "euler"))
+    value, _ = simulated(at)
+    assert abs(value - euler.value.item()) < 4.0 * euler.error.item()
+
+
+@pytest.mark.parametrize("style", ["call", "put"])
+@every_case
+def test_with_constant_volatility_it_is_cev(style, at):
+    """ν = 10⁻⁴ and no correlation."""
+    cev = Cev(Payoff(style))
+    same = {"x": at["x"][0], "sigma": at["x"][1], "rate": 0.0}
+    same |= {name: at[name] for name in ("t", "beta", "strike")}
+    expected = cev.closed_form(*cev.domain.split(cev.domain.join(same))).item()
+    value, error = simulated(at | {"nu": 1e-4, "rho": 0.0}, 2, Sabr(Payoff(style)))
+    assert error < 3e-4 * (1.0 + expected)
+    assert abs(value - expected) < 4.0 * error + 1e-4 * (1.0 + expected)
+
+
+def means_of_step(at, h):
+    """E F_h and E α_h of one step, by Gauss–Hermite quadrature in both normals."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    grid = torch.cartesian_prod(torch.tensor(nodes), torch.tensor(nodes))
+    weights = torch.tensor(np.outer(weights, weights).ravel() / weights.sum() ** 2)
+    x, _, p = DOMAIN.split(DOMAIN.join(at))
+    return weights @ FAMILY.step(x, torch.tensor([h], dtype=torch.float64), p, grid)
+
+
+@every_case
+def test_both_states_are_martingales_to_third_order(at):
+    start = torch.tensor(at["x"], dtype=torch.float64)
+    gaps = [means_of_step(at, h) - start for h in (0.2, 0.1, 0.05)]
+    assert max(abs(gap[1].item()) for gap in gaps) < 1e-14
+    errors = [abs(gap[0].item()) for gap in gaps]
+    assert errors[0] < 0.01
+    assert errors[0] / errors[1] > 7.0
+    assert errors[1] / errors[2] > 7.0
+
+
+def test_what_is_at_zero_stays_there(generator):
+    inputs = DOMAIN.sample(4, generator)
+    _, t, p = DOMAIN.split(inputs)
+    x = torch.tensor([[0.0, 0.3], [-1.0, 0.3], [1e-3, 0.4], [100.0, 0.2]], requires_grad=True)
+    moved = FAMILY.diffusion(x, torch.ones(4, 2), p)
+    end = FAMILY.step(x, t, p, -torch.ones(4, 2))
+    (slopes,) = torch.autograd.grad((moved + end).sum(), x)
+    assert moved[:2, 0].tolist() == end[:2, 0].tolist() == [0.0, 0.0]
+    assert (end[:, 0] >= 0.0).all()
+    assert slopes.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_step_of_no_time_goes_nowhere(dtype, generator):
+    inputs = DOMAIN.sample(10, generator, dtype)
+    inputs[:, DOMAIN.slices()["t"]] = 0.0
+    inputs.requires_grad_()
+    x, t, p = DOMAIN.split(inputs)
+    end = FAMILY.step(x, t, p, torch.ones_like(x))
+    (slopes,) = torch.autograd.grad(FAMILY.initial(end, p).sum(), inputs)
+    torch.testing.assert_close(end, x)
+    assert slopes.isfinite().all()
