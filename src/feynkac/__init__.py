@@ -27,6 +27,7 @@ _HOMES = {
     "Certificate": "analysis.certificates",
     "Cev": "families",
     "Channel": "families",
+    "Checkup": "analysis.checkup.checkup",
     "ClosedForm": "families",
     "ClosedPartials": "families",
     "Conditional": "families",
@@ -91,6 +92,7 @@ _HOMES = {
     "Uncertainty": "analysis.uncertainty",
     "VectorValued": "families",
     "add_control": "control",
+    "examine": "analysis.checkup.checkup",
     "monte_carlo": "sampling.reference",
     "solve": "solver",
 }
@@ -114,6 +116,7 @@ __all__ = [
     "Certificate",
     "Cev",
     "Channel",
+    "Checkup",
     "ClosedForm",
     "ClosedPartials",
     "Conditional",
@@ -177,6 +180,7 @@ __all__ = [
     "Uncertainty",
     "VectorValued",
     "add_control",
+    "examine",
     "load",
     "monte_carlo",
     "solve",
@@ -203,6 +207,7 @@ if TYPE_CHECKING:
     from feynkac.analysis.observations import Problem
     from feynkac.analysis.posterior import Posterior
     from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
+    from feynkac.analysis.checkup.checkup import Checkup, examine
     from feynkac.control import add_control
     from feynkac.errors import (
         ArtifactError,

@@ -178,6 +178,20 @@ def test_the_shell_completes_commands():
 # families
 
 
+def test_fields_of_a_family_are_set(tmp_path):
+    field = ["--dim", "2", "--field", "payoff=put:min"]
+    found = results("solve", "multi-asset", *field, *QUICK, "--out", str(tmp_path / "run"))
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["run"]["family"]["fields"] == {"dim": 2, "payoff": "put:min"}
+    assert found["family"] == "multi-asset"
+
+
+def test_the_suite_refuses_what_it_does_not_have():
+    done = run("bench", "--suite", "catalogue", "--family", "black-scholes")
+    assert done.exit_code == 2
+    assert "'black-scholes' is not in the suite; there are: ornstein-uhlenbeck" in done.stderr
+
+
 def test_families_as_json():
     found = {row["name"]: row for row in results("families")["families"]}
     assert list(found) == list(BUILT_IN)

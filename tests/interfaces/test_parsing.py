@@ -102,6 +102,16 @@ def test_an_unknown_scheme_is_refused(text):
 def test_the_dimension_is_set_only_when_given():
     assert family_settings(None) == {}
     assert family_settings(5) == {"dim": 5}
+    assert family_settings(None, ["payoff=put:max", "speed = 0.5"]) == {
+        "payoff": "put:max",
+        "speed": 0.5,
+    }
+
+
+@pytest.mark.parametrize("text", ["payoff", "=3", "pay off=call", "dim=4"])
+def test_a_field_that_cannot_be_read_is_refused(text):
+    with pytest.raises(InputError, match="cannot read --field .*; expected name=value"):
+        family_settings(3, [text])
 
 
 @pytest.mark.parametrize(

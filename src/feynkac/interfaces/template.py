@@ -71,13 +71,12 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
 TEST = '''"""The family in NAME.py: nothing is wrong with it, and training beats a linear fit."""
 
 import feynkac as fk
-from feynkac.analysis.checkup.checkup import examine
 
 from NAME import CLASS
 
 
 def test_nothing_is_wrong():
-    found = examine(CLASS())
+    found = fk.examine(CLASS())
     assert found.passed, found.failed
 
 

@@ -13,7 +13,7 @@ from feynkac.families.conformance import check_family
 from feynkac.families.models.heston import Heston, log_characteristic
 from feynkac.families.payoff import Payoff
 from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.sobol import Sobol
@@ -278,3 +278,28 @@ def test_paths_of_one_start_may_be_many(generator):
     row_x, row_t, row_p = DOMAIN.split(inputs[1])
     assert end.shape == (3, 5, 2)
     torch.testing.assert_close(end[1, 2], CALL.step(row_x, row_t, row_p, z[1, 2]))
+
+
+@pytest.mark.parametrize("style", ["call", "put", "digital"])
+def test_labels_are_the_mean_over_the_noise_of_the_price(style, generator):
+    """Given z₁, many z₂: the payoffs of `step` have the mean that `expected` says."""
+    family = Heston(Payoff(style))
+    x, t, p = family.domain.split(family.domain.sample(8, generator, torch.float64)[:, None])
+    z = torch.randn(2, 8, 20_000, 2, generator=generator, dtype=torch.float64)
+    z[..., 0] = z[..., :1, 0]
+    end = FamilySteps(steps=2).terminal(family, x, t, p, z)
+    earned = (-p.rate * t).exp() * family.initial(end, p)
+    error = earned.std(1) / 20_000**0.5
+    expected = family.expected(x, t, p, z[:, :, :1])[:, 0]
+    assert ((earned.mean(1) - expected).abs() <= 4.5 * error + 1e-12).all()
+
+
+def test_labels_have_less_noise_than_payoffs(generator):
+    family = Heston()
+    inputs = family.domain.sample(16, generator, torch.float64)
+    z = torch.randn(4, 16, 500, 2, generator=generator, dtype=torch.float64)
+    labels = payoffs(family, FamilySteps(steps=4), inputs, z)
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    plain = family.initial(FamilySteps(steps=4).terminal(family, x, t, p, z), p)
+    assert (labels.var(1) < 0.9 * plain.var(1) + 1e-12).all()
+    assert labels.var(1).mean() < 0.3 * plain.var(1).mean()
