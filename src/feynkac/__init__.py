@@ -202,12 +202,12 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from feynkac.analysis.calibration import Calibration
     from feynkac.analysis.certificates import Certificate, Effort
+    from feynkac.analysis.checkup.checkup import Checkup, examine
     from feynkac.analysis.error_map import ErrorMap
     from feynkac.analysis.metrics import Errors
     from feynkac.analysis.observations import Problem
     from feynkac.analysis.posterior import Posterior
     from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
-    from feynkac.analysis.checkup.checkup import Checkup, examine
     from feynkac.control import add_control
     from feynkac.errors import (
         ArtifactError,

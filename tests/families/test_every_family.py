@@ -1,4 +1,4 @@
-"""What the paper's families promise: shapes, dtypes, an exact t = 0, their PDE, their law of S_t."""
+"""What the paper's families promise: shapes, dtypes, exact t = 0, their PDE, their law of S_t."""
 
 import math
 

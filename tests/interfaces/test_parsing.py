@@ -110,7 +110,7 @@ def test_the_dimension_is_set_only_when_given():
 
 @pytest.mark.parametrize("text", ["payoff", "=3", "pay off=call", "dim=4"])
 def test_a_field_that_cannot_be_read_is_refused(text):
-    with pytest.raises(InputError, match="cannot read --field .*; expected name=value"):
+    with pytest.raises(InputError, match=r"cannot read --field .*; expected name=value"):
         family_settings(3, [text])
 
 

@@ -10,8 +10,8 @@ from scipy.linalg import expm
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, Heston, MultiAsset, OrnsteinUhlenbeck
 from feynkac.families.family import noise_dim
-from feynkac.sampling.noise import normals
 from feynkac.sampling.ninomiya_victoir import AffineFields, NinomiyaVictoir, SmoothFields
+from feynkac.sampling.noise import normals
 
 FAMILY = BasketPut(dim=2)
 
