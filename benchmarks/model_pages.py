@@ -31,7 +31,7 @@ def line(row):
 def conditions(suite):
     versions = ", ".join(f"{name} {number}" for name, number in suite["versions"].items())
     return (
-        f"`feynkac bench --suite catalogue`, default settings, a budget of {suite['budget']:.0f} s,\n"
+        f"`feynkac bench --suite catalogue`, default settings, {suite['budget']:.0f} s of budget,\n"
         f"{suite['threads']} threads, mean over {suite['seeds']} seed(s), {versions}.\n"
         "L1 is Eq. (9) of the paper on fresh inputs. A simulated reference has a statistical and\n"
         "an estimated discretisation error. Seconds are wall clock around `solve`.\n"

@@ -258,10 +258,10 @@ def test_many_steps_converge_with_order_two(generator):
 
 def test_pathwise_slopes_agree_with_the_closed_form(generator):
     inputs = DOMAIN.sample(6, generator, torch.float64)
-    scheme = FamilySteps(steps=8)
+    scheme = FamilySteps(steps=32)  # with 8, the error of the scheme shows in the slope in nu
     slopes = []
     for repeat in range(4):
-        draw = draw_paths(CALL, scheme, Sobol(), inputs, 8192, make_generator(repeat, "slopes"))
+        draw = draw_paths(CALL, scheme, Sobol(), inputs, 2048, make_generator(repeat, "slopes"))
         slopes.append(differential_labels(CALL, scheme, inputs, draw)[1])
     slopes = torch.stack(slopes)
     leaf = inputs.clone().requires_grad_()
