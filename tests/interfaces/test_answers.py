@@ -1,13 +1,14 @@
 """Answers to queries: plain numbers that equal the solution's, beside those of the closed form."""
 
 import json
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
 
 import feynkac as fk
 from feynkac.errors import InputError
+from feynkac.families.catalogue import find_family
 from feynkac.interfaces.answers import (
     answer,
     answer_rows,
@@ -26,6 +27,7 @@ SMALL = {
     "batch_size": 32,
     "evaluations": 1,
 }
+DIGITAL = find_family(f"{Path(__file__).parents[1] / 'digital_put.py'}:DigitalPut")
 
 
 @pytest.fixture(scope="module")
@@ -41,27 +43,6 @@ def paraboloid() -> Solution:
 @pytest.fixture(scope="module")
 def basket() -> Solution:
     return fk.solve(fk.BasketPut(dim=1), steps=3, scheme=fk.EulerMaruyama(steps=1), **SMALL)
-
-
-@dataclass(frozen=True)
-class Digital(fk.Family, fk.ExactSampler, fk.Jumps):
-    """Pays one below the strike."""
-
-    @property
-    def domain(self):
-        return fk.BlackScholes().domain
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return p.sigma * x * dw
-
-    def initial(self, x, p):
-        return (x < p.strike).to(x)
-
-    def exact(self, x, t, p, z):
-        return fk.BlackScholes().exact(x, t, p, z)
 
 
 def test_the_value_stands_beside_the_closed_form(put):
@@ -159,8 +140,8 @@ def test_sensitivities_are_an_answer_with_warnings(put):
         (fk.BlackScholes(), fk.Multilevel(levels=2, factor=2), ["not smooth"]),
         (fk.BlackScholes(), fk.FeedForward(levels=2, factor=2), ["not smooth"]),
         (fk.BlackScholes(), fk.Multilevel(levels=2, factor=2, activation="silu"), []),
-        (Digital(), fk.Multilevel(levels=2, factor=2), ["jumps", "not smooth"]),
-        (Digital(), fk.Multilevel(levels=2, factor=2, activation="tanh"), ["jumps"]),
+        (DIGITAL, fk.Multilevel(levels=2, factor=2), ["jumps", "not smooth"]),
+        (DIGITAL, fk.Multilevel(levels=2, factor=2, activation="tanh"), ["jumps"]),
     ],
     ids=str,
 )

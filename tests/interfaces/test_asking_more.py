@@ -17,32 +17,6 @@ GREEKS = ["delta", "gamma", "vega", "theta", "vanna", "volga"]
 NOT_SMOOTH = "the network is not smooth: second derivatives (gamma, vanna, volga) are 0."
 ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1"}
 
-DIGITAL = '''
-from dataclasses import dataclass
-import torch
-import feynkac as fk
-
-@dataclass(frozen=True)
-class Digital(fk.Family, fk.ExactSampler, fk.Jumps):
-    """Pays one below the strike."""
-
-    @property
-    def domain(self):
-        return fk.BlackScholes().domain
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return p.sigma * x * dw
-
-    def initial(self, x, p):
-        return (x < p.strike).to(x)
-
-    def exact(self, x, t, p, z):
-        return fk.BlackScholes().exact(x, t, p, z)
-'''
-
 
 def run(*arguments: object) -> Result:
     """The program inside this process."""
@@ -87,8 +61,7 @@ def relu(folder) -> Path:
 @pytest.fixture(scope="module")
 def digital(folder) -> tuple[Path, str]:
     """A run and where its family is."""
-    (folder / "digital.py").write_text(DIGITAL)
-    spec = f"{folder / 'digital.py'}:Digital"
+    spec = f"{Path(__file__).parents[1] / 'digital_put.py'}:DigitalPut"
     tiny = ["--steps", 2, "--batch-size", 16, "--paths", 8]
     results("solve", spec, *tiny, "--out", folder / "digital")
     return folder / "digital", spec

@@ -1,12 +1,13 @@
 """The optimiser decides the objective; the fast ones set the network's output scale."""
 
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
 
 import feynkac as fk
 from feynkac.errors import InputError
+from feynkac.families.catalogue import find_family
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.sobol import Sobol
@@ -80,31 +81,8 @@ def test_the_seed_alone_determines_the_scales():
     assert not torch.equal(first.scales.slopes, other.scales.slopes)
 
 
-@dataclass(frozen=True)
-class Digital(fk.Family, fk.ExactSampler, fk.ClosedForm, fk.Jumps):
-    """Pays one below the strike: u = ∂(put)/∂K."""
-
-    @property
-    def domain(self):
-        return fk.BlackScholes().domain
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return p.sigma * x * dw
-
-    def initial(self, x, p):
-        return (x < p.strike).to(x)
-
-    def exact(self, x, t, p, z):
-        return fk.BlackScholes().exact(x, t, p, z)
-
-    def closed_form(self, x, t, p):
-        return fk.BlackScholes().closed_partials(x, t, p)["strike"]
-
-
 def test_a_family_that_jumps_is_fitted_to_values_only():
-    solution = fk.solve(Digital(), method="fast", steps=150, evaluations=1, seed=0)
+    spec = f"{Path(__file__).parents[1] / 'digital_put.py'}:DigitalPut"
+    solution = fk.solve(find_family(spec), method="fast", steps=150, evaluations=1, seed=0)
     errors = solution.error(20_000)
     assert errors.l1 < 0.001 < errors.linear_baseline / 10

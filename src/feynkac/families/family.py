@@ -9,10 +9,10 @@ and with  dS = μ(S) dt + σ(S) dB  and τ the time at which S meets the boundar
 A user writes the domain and three formulas: μ, σ and φ. What more a family has is said by further
 base classes, found with `isinstance`:
 
-- of the equation: `Discount` (c), `Source` (f), `Absorbing` and `BoundaryValue` (boundary, g),
-  `TimeDependent` (coefficients that vary with t), `NoiseDimension` (more or fewer Brownian motions
-  than dimensions), `VectorValued` (several φ at once), `Pays` (φ is a payoff object), `Jumps` (φ is
-  not continuous);
+- of the equation: `Discount` (c) or `Rate` (c is a parameter), `Source` (f), `Absorbing` and
+  `BoundaryValue` (boundary, g), `TimeDependent` (coefficients that vary with t), `NoiseDimension`
+  (more or fewer Brownian motions than dimensions), `VectorValued` (several φ at once), `Pays` (φ is
+  a payoff object), `Jumps` (φ is not continuous);
 - of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours),
   `Conditional` (part of their noise is integrated in closed form);
 - of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
@@ -86,6 +86,14 @@ class Discount(ABC):
     @abstractmethod
     def discount(self, x: Tensor, p: Params) -> Tensor:
         """c(x).  Shape: `(…, d)` → `(…, 1)`."""
+
+
+class Rate(Discount):
+    """Capability: the discount is the parameter `rate`, whatever x is."""
+
+    def discount(self, x: Tensor, p: Params) -> Tensor:
+        """r.  Shape: `(…, d)` → `(…, 1)`."""
+        return p.rate.expand_as(x[..., :1])
 
 
 class Source(ABC):

@@ -35,6 +35,7 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
 ]
+Seed = Annotated[int, typer.Option("--seed", help="Determines the result.", min=0)]
 Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
 Fields = Annotated[
     list[str] | None,

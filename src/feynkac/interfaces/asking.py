@@ -10,6 +10,7 @@ from feynkac.errors import InputError
 from feynkac.interfaces.application import (
     Json,
     RunFolder,
+    Seed,
     UserFamily,
     command,
     load_solution,
@@ -161,7 +162,7 @@ def calibrate(
         bool, typer.Option("--posterior", help="Sample the posterior too (extra uq).")
     ] = False,
     steps: Annotated[int, typer.Option(help="Of the posterior's walkers.", min=100)] = 2000,
-    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    seed: Seed = 0,
     out: Picture = None,
     family: UserFamily = None,
     as_json: Json = False,
@@ -248,7 +249,7 @@ def uncertainty(
     indices: Annotated[
         bool, typer.Option("--indices", help="Sobol' indices too (extra uq).")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    seed: Seed = 0,
     out: Picture = None,
     family: UserFamily = None,
     as_json: Json = False,

@@ -15,6 +15,7 @@ from feynkac.interfaces.application import (
     Fields,
     Json,
     RunFolder,
+    Seed,
     UserFamily,
     app,
     command,
@@ -205,7 +206,7 @@ def bench(
 def ablation(
     family: Annotated[list[str], typer.Argument(metavar="FAMILY…", help="One or more families.")],
     budget: Annotated[str, typer.Option(help="Time of each training.")] = "20s",
-    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    seed: Seed = 0,
     markdown: Annotated[bool, typer.Option("--markdown", help="As in docs/method.md.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -233,7 +234,7 @@ def dimensions(
     ] = None,
     target: Annotated[float, typer.Option(help="L1 error to reach.", min=0.0)] = 1e-2,
     steps: Annotated[int, typer.Option(help="Most updates.", min=1)] = 400,
-    seed: Annotated[int, typer.Option(help="Determines the result.", min=0)] = 0,
+    seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="A PNG to draw.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -1,5 +1,7 @@
 """Which objective goes with a run: the optimiser decides."""
 
+from dataclasses import replace
+
 from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
 from feynkac.networks.network import Network
@@ -29,14 +31,15 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
             f"the optimiser {optimiser.kind!r} fits Smooth networks, "
             f"not {run.architecture.kind!r}; give architecture=Smooth(…), or use AdamW."
         )
-    pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS)
+    slopes = training.slopes and not jumps(family)
+    pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS, slopes)
     device = str(network.mean.device)
     scales = measure_scales(pilot, network, make_generator(training.seed, "pilot", device=device))
     network.shift.copy_(scales.shift.reshape(network.shift.shape))
     network.scale.copy_(scales.scale.reshape(network.scale.shape))
     relative = scales.scale / scales.scale.mean()
-    data = Data(family, run.scheme, run.noise, training.batch_size, training.paths, relative)
-    slope_weight = float(training.slopes and not jumps(family))
+    data = replace(pilot, batch_size=training.batch_size, paths=training.paths, relative=relative)
+    slope_weight = float(slopes)
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)
     return SobolevGradient(data, scales, slope_weight)

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import NonFiniteError
-from feynkac.families.family import Family, jumps, outputs
+from feynkac.families.family import Family, outputs
 from feynkac.networks.linearisation import (
     gram,
     linearise,
@@ -42,6 +42,8 @@ class Data:
     noise: Noise
     batch_size: int
     paths: int
+    slopes: bool = True
+    """Whether they are wanted; across a jump a pathwise slope would be wrong."""
     relative: Tensor | None = None
     """Standard deviations of the components of u, relative to their mean; None: all alike."""
 
@@ -53,7 +55,7 @@ class Data:
         time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
         mix = self._mix(inputs, generator)
-        if jumps(self.family):  # a pathwise slope would be wrong
+        if not self.slopes:
             values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
             return Batch(inputs, values, torch.zeros_like(inputs), mix)
         labels = differential_labels(self.family, self.scheme, inputs, draw, mix)

@@ -39,7 +39,7 @@ def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) ->
         >>> bachelier("call", F, K, v)  # v/√2π
         tensor([7.9788])
     """
-    v = _positive(deviation)
+    v = positive(deviation)
     value = NORMAL[style](forward, strike, v, (forward - strike) / v)
     return torch.where(deviation > 0, value, STYLES[style](forward - strike))
 
@@ -58,14 +58,14 @@ def black(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Ten
 
 def moneyness(forward: Tensor, strike: Tensor, deviation: Tensor) -> tuple[Tensor, Tensor]:
     """d₁ and d₂, as for v = 1 where v = 0."""
-    v = _positive(deviation)
+    v = positive(deviation)
     middle = (forward / strike).log() / v
     return middle + v / 2, middle - v / 2
 
 
 def root(t: Tensor) -> Tensor:
     """√t for t ≥ 0, with slope 0 instead of ∞ at 0."""
-    return torch.where(t > 0, _positive(t).sqrt(), 0.0)
+    return torch.where(t > 0, positive(t).sqrt(), 0.0)
 
 
 def cdf(z: Tensor) -> Tensor:
@@ -78,6 +78,6 @@ def pdf(z: Tensor) -> Tensor:
     return (-0.5 * z.square()).exp() / math.sqrt(2.0 * math.pi)
 
 
-def _positive(v: Tensor) -> Tensor:
+def positive(v: Tensor) -> Tensor:
     """1 where v = 0, so that no gradient divides by zero."""
     return torch.where(v > 0, v, 1.0)

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
-from feynkac.families.measures.measure import Quantiles, fill, flatten, require, require_order
+from feynkac.families.measures.measure import Integrated, fill, flatten, require, require_order
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class LogUniform(Quantiles):
+class LogUniform(Integrated):
     """Uniform in the logarithm; numbers broadcast to `shape`.
 
     Args:
@@ -23,6 +22,7 @@ class LogUniform(Quantiles):
         shape: shape of the variable; by default that of the bounds.
 
     Example:
+        >>> import torch
         >>> LogUniform(0.01, 1.0).quantile(torch.tensor([0.5]))
         tensor([0.1000])
     """
@@ -35,16 +35,6 @@ class LogUniform(Quantiles):
         require("LogUniform", "lower > 0", [v > 0 for v in a], {"lower": a}, "raise it")
         require_order("LogUniform", a, b)
         fill(self, shape=target, low=a, high=b)
-
-    @property
-    def mean(self) -> Tensor:
-        """(b − a)/ln(b/a), by quadrature."""
-        return self.moments(torch.clone)[0]
-
-    @property
-    def std(self) -> Tensor:
-        """By quadrature too: a formula would lose its digits where b/a is near 1."""
-        return self.moments(torch.clone)[1]
 
     @property
     def parameters(self) -> Mapping[str, tuple[float, ...]]:

@@ -5,7 +5,6 @@ r"""The normal law N(m, s²), cut to [a, b]. With Ψ its standard distribution f
 Far on the right Ψ has no digits left; there Ψ⁻¹(p) is −Ψ⁻¹(1 − p), counted from β.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,8 +12,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from feynkac.families.formulas.expected_payoff import cdf
 from feynkac.families.measures.measure import (
-    Quantiles,
+    Integrated,
     fill,
     flatten,
     require,
@@ -26,7 +26,7 @@ LEAST_MASS = 1e-9
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Normal(Quantiles):
+class Normal(Integrated):
     """A normal law between bounds; numbers broadcast to `shape`.
 
     Args:
@@ -63,16 +63,6 @@ class Normal(Quantiles):
         )
 
     @property
-    def mean(self) -> Tensor:
-        """Of the cut law."""
-        return self.moments(torch.clone)[0]
-
-    @property
-    def std(self) -> Tensor:
-        """Of the cut law."""
-        return self.moments(torch.clone)[1]
-
-    @property
     def parameters(self) -> Mapping[str, tuple[float, ...]]:
         """Of the law before it is cut."""
         return {"mean": self.location, "std": self.scale}
@@ -88,10 +78,6 @@ class Normal(Quantiles):
         """Ψ(α), Ψ(β) − Ψ(α) and 1 − Ψ(β).  Shape: `(size,)`."""
         m, s = like.new_tensor(self.location), like.new_tensor(self.scale)
         alpha, beta = ((bound - m) / s for bound in self.bounds(like))
-        left, right = _cdf(alpha), _cdf(-beta)
-        between = torch.where(alpha + beta > 0, _cdf(-alpha) - right, _cdf(beta) - left)
+        left, right = cdf(alpha), cdf(-beta)
+        between = torch.where(alpha + beta > 0, cdf(-alpha) - right, cdf(beta) - left)
         return left, between, right
-
-
-def _cdf(z: Tensor) -> Tensor:
-    return 0.5 * torch.erfc(-z / math.sqrt(2.0))

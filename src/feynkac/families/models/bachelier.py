@@ -14,12 +14,12 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
     ClosedForm,
-    Discount,
     ExactSampler,
     Family,
     Greek,
     NamedGreeks,
     Pays,
+    Rate,
 )
 from feynkac.families.formulas.expected_payoff import bachelier, root
 from feynkac.families.measures.box import Box
@@ -29,7 +29,7 @@ from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Bachelier(Family, ExactSampler, Discount, Pays, ClosedForm, NamedGreeks):
+class Bachelier(Family, ExactSampler, Rate, Pays, ClosedForm, NamedGreeks):
     """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:
@@ -61,10 +61,6 @@ class Bachelier(Family, ExactSampler, Discount, Pays, ClosedForm, NamedGreeks):
     def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
         """σ dw."""
         return p.sigma * dw
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """r."""
-        return p.rate + torch.zeros_like(x)
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff."""

@@ -7,7 +7,6 @@ above divide by zero; value and derivatives are then those of the payoff, and fi
 x = K: Δ = −½, Γ = Θ = 0).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedPartials, ExactSampler, Family, Greek, NamedGreeks
+from feynkac.families.formulas.expected_payoff import cdf, pdf, positive
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
@@ -73,17 +73,17 @@ class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """K Ψ(h + v) − x Ψ(h), mean over the assets."""
         h, v = _h_and_v(x, t, p)
-        put = p.strike * _cdf(h + v) - x * _cdf(h)
+        put = p.strike * cdf(h + v) - x * cdf(h)
         return torch.where(t > 0, put.mean(-1, keepdim=True), self.initial(x, p))
 
     def closed_partials(self, x: Tensor, t: Tensor, p: Params) -> dict[str, Tensor]:
         """Δ, ∂u/∂t = −Θ, Vega and ∂u/∂K = Ψ(h + v)."""
         h, v = _h_and_v(x, t, p)
-        density = x * _pdf(h)
+        density = x * pdf(h)
         at_maturity = 0.5 * (1.0 + torch.sign(p.strike - x))
-        below = torch.where(t > 0, _cdf(h), at_maturity)
-        exercised = torch.where(t > 0, _cdf(h + v), at_maturity)
-        by_time = torch.where(t > 0, density * p.sigma * _positive(t).rsqrt() / 2, 0.0)
+        below = torch.where(t > 0, cdf(h), at_maturity)
+        exercised = torch.where(t > 0, cdf(h + v), at_maturity)
+        by_time = torch.where(t > 0, density * p.sigma * positive(t).rsqrt() / 2, 0.0)
         return {
             "x": -below / self.dim,
             "t": by_time.mean(-1, keepdim=True),
@@ -94,22 +94,10 @@ class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
     def closed_gamma(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """Γ = ∂²u/∂x², asset by asset.  Shape: `(…, d)`."""
         h, v = _h_and_v(x, t, p)
-        return torch.where(t > 0, _pdf(h) / (x * v), 0.0) / self.dim
+        return torch.where(t > 0, pdf(h) / (x * v), 0.0) / self.dim
 
 
 def _h_and_v(x: Tensor, t: Tensor, p: Params) -> tuple[Tensor, Tensor]:
     """h and v, both as for t = 1 where t = 0, so that no gradient divides by zero."""
-    v = p.sigma * _positive(t).sqrt()
+    v = p.sigma * positive(t).sqrt()
     return (p.strike / x).log() / v - v / 2, v
-
-
-def _positive(t: Tensor) -> Tensor:
-    return torch.where(t > 0, t, torch.ones_like(t))
-
-
-def _cdf(z: Tensor) -> Tensor:
-    return 0.5 * torch.erfc(-z / math.sqrt(2.0))
-
-
-def _pdf(z: Tensor) -> Tensor:
-    return (-0.5 * z.square()).exp() / math.sqrt(2.0 * math.pi)

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Discount, Family, OwnSteps, Pays
+from feynkac.families.family import ClosedForm, Family, OwnSteps, Pays, Rate
 from feynkac.families.formulas.expected_payoff import root
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
@@ -51,7 +51,7 @@ KINKED: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class Cev(Family, OwnSteps, Discount, Pays, ClosedForm):
+class Cev(Family, OwnSteps, Rate, Pays, ClosedForm):
     """European option on a forward price; inputs x, t, sigma, beta, rate, strike.
 
     Example:
@@ -82,10 +82,6 @@ class Cev(Family, OwnSteps, Discount, Pays, ClosedForm):
     def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
         """s x^β dw."""
         return p.sigma * elastic(x, p.beta) * dw
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """r."""
-        return p.rate + torch.zeros_like(x)
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff; a step that went below zero counts as zero."""

@@ -10,7 +10,7 @@ The common factor z₀ is one Brownian motion more than there are assets.
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Discount, ExactSampler, Family, NoiseDimension, Pays
+from feynkac.families.family import ExactSampler, Family, NoiseDimension, Pays, Rate
 from feynkac.families.formulas.correlation import one_factor
 from feynkac.families.formulas.expected_payoff import root
 from feynkac.families.measures.box import Box
@@ -19,7 +19,7 @@ from feynkac.families.point import Params
 LEAST = 1e-6  # price; a step of Euler may go below zero
 
 
-class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Discount, Pays):
+class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
     """Base of options on `dim` assets; inputs x, t, sigma (an asset each), rho, rate, strike.
 
     A subclass adds the fields `dim` and `payoff`.
@@ -51,10 +51,6 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Discount, Pays):
     def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
         """σ_i x_i dB_i."""
         return p.sigma * x * one_factor(dw, p.rho)
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """r."""
-        return p.rate + 0.0 * x[..., :1]
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff."""

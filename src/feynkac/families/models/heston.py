@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Conditional, Discount, Family, Pays
+from feynkac.families.family import ClosedForm, Conditional, Family, Pays, Rate
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black, root
 from feynkac.families.formulas.lewis import expectation
@@ -38,7 +38,7 @@ from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Heston(Family, Conditional, Discount, Pays, ClosedForm):
+class Heston(Family, Conditional, Rate, Pays, ClosedForm):
     """European option; inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
 
     Example:
@@ -75,10 +75,6 @@ class Heston(Family, Conditional, Discount, Pays, ClosedForm):
         S, v = halves(x)
         dW, dB = halves(pair(dw, p.rho))
         return root(v) * torch.cat([S * dB, p.nu * dW], dim=-1)
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """r."""
-        return p.rate + 0.0 * x[..., :1]
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff of S."""

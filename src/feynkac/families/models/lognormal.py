@@ -9,18 +9,17 @@ e^{−rt} times an expectation by Black's formula.
 from collections.abc import Mapping
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
     ClosedForm,
-    Discount,
     ExactSampler,
     Family,
     Greek,
     NamedGreeks,
     Pays,
+    Rate,
 )
 from feynkac.families.formulas.expected_payoff import black, root
 from feynkac.families.measures.box import Box
@@ -35,7 +34,7 @@ GREEKS: Mapping[str, Greek] = {
 }
 
 
-class Lognormal(Family, ExactSampler, Discount, NamedGreeks):
+class Lognormal(Family, ExactSampler, Rate, NamedGreeks):
     """Base of options on one asset; parameters sigma, rate, dividend and those of the payoff.
 
     A subclass adds the domain, see `market`, and the initial condition.
@@ -50,10 +49,6 @@ class Lognormal(Family, ExactSampler, Discount, NamedGreeks):
     def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
         """σ x dw."""
         return p.sigma * x * dw
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """r."""
-        return p.rate + torch.zeros_like(x)
 
     def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """x exp((r − q − ½σ²) t + σ√t z)."""
