@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -25,10 +24,9 @@ from feynkac.families.family import ClosedForm, Family, outputs
 from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
-from feynkac.sampling.discretisation import estimate_bias
+from feynkac.sampling.discretisation import relative_bias
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
 from feynkac.storage import MANIFEST, PLAN, Discretisation, make_manifest, read_artifact
@@ -220,11 +218,8 @@ def _estimate_bias(run: Run, family: Family, device: str) -> Discretisation | No
         return None
     generator = make_generator(run.training.seed, "discretisation", device=device)
     inputs = family.domain.sample(BIAS_INPUTS, generator)
-    shape = (family, run.scheme, run.noise, inputs, BIAS_PATHS, generator)
-    with torch.no_grad():
-        bias = estimate_bias(*shape)
-        scale = 1.0 + replicated(*shape, replicates=2).value.abs()
-    l1, se = ((part.abs() / scale).mean().item() for part in bias)
+    bias = relative_bias(family, run.scheme, run.noise, inputs, BIAS_PATHS, generator)
+    l1, se = (part.abs().mean().item() for part in bias)
     return Discretisation(l1=l1, se=se) if math.isfinite(l1 + se) else None
 
 

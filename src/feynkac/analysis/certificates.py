@@ -18,11 +18,10 @@ from torch import Tensor
 from feynkac.analysis.martingale import Control, controlled
 from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
-from feynkac.families.family import Family, noise_dim
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.sampling.discretisation import estimate_bias
 from feynkac.sampling.labels import draw_paths
 from feynkac.sampling.noise import Draw, Independent, Noise
-from feynkac.sampling.path import timed
 from feynkac.sampling.scheme import Scheme
 
 CHUNK = 2**18  # states alive at a time

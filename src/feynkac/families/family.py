@@ -31,7 +31,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.payoff import Payoff
-from feynkac.families.point import Params
+from feynkac.families.point import Params, at_time
 
 
 class Family(ABC):
@@ -232,6 +232,11 @@ class NamedGreeks(ABC):
 def noise_dim(family: Family) -> int:
     """Number of Brownian motions."""
     return family.noise_dim if isinstance(family, NoiseDimension) else family.domain.state_dim
+
+
+def timed(family: Family, p: Params, t: Tensor) -> Params:
+    """Parameters as the formulas of `family` read them at time t of the PDE."""
+    return at_time(p, t) if isinstance(family, TimeDependent) else p
 
 
 def outputs(family: Family) -> int:

@@ -9,15 +9,16 @@ from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
     ClosedForm,
+    Conditional,
     Discount,
     ExactSampler,
     Family,
     OwnSteps,
     Source,
-    TimeDependent,
     outputs,
+    timed,
 )
-from feynkac.families.point import Params, Point, at_time
+from feynkac.families.point import Params, Point
 
 
 class Formula(NamedTuple):
@@ -42,7 +43,7 @@ def formulas(family: Family) -> Iterator[Formula]:
     dim, several = family.domain.state_dim, outputs(family)
 
     def known(point: Point) -> Params:
-        return at_time(point.p, point.t) if isinstance(family, TimeDependent) else point.p
+        return timed(family, point.p, point.t)
 
     yield Formula("drift", lambda at, _: family.drift(at.x, known(at)), dim)
     yield Formula("diffusion", lambda at, w: family.diffusion(at.x, w, known(at)), dim, True)
@@ -61,5 +62,9 @@ def formulas(family: Family) -> Iterator[Formula]:
         yield Formula("exact", lambda at, z: family.exact(at.x, at.t, at.p, z), dim, True)
     if isinstance(family, OwnSteps):
         yield Formula("step", lambda at, z: family.step(at.x, at.t, known(at), z), dim, True)
+    if isinstance(family, Conditional):
+        yield Formula(
+            "expected", lambda at, z: family.expected(*at, z.unsqueeze(0)), several, by_path=True
+        )
     if isinstance(family, ClosedForm):
         yield Formula("closed_form", lambda at, _: family.closed_form(*at), several)

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import Absorbing, Family, TimeDependent, noise_dim
-from feynkac.families.point import Params, at_time
+from feynkac.families.family import Absorbing, Family, noise_dim, timed
+from feynkac.families.point import Params
 
 SCALES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)
 INPUTS, RAYS, NORMALS = 16, 8, 4
@@ -65,7 +65,7 @@ def measure_growth(family: Family) -> Growth:
     generator = torch.Generator().manual_seed(0)
     inputs = family.domain.sample(INPUTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
-    p = at_time(p, t) if isinstance(family, TimeDependent) else p
+    p = timed(family, p, t)
     rays = _rays(_stays_positive(family, x, p, generator), generator)
     middle, size = _middle_and_size(family)
     states = x + (SCALES[:, None] * rays[:, None] * size).flatten(0, 1)  # (N, R · scales, d)

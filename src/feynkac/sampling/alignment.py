@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from feynkac.families.family import Family, TimeDependent, noise_dim
-from feynkac.families.point import at_time
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.sampling.noise import Draw
 
 POINTS = 8
@@ -35,7 +34,7 @@ def align(family: Family, inputs: Tensor, draw: Draw) -> Draw:
 def direction(family: Family, inputs: Tensor) -> Tensor:
     """v, or 0 where the payoff is flat.  Shape: `(N, dim)` → `(N, d)`."""
     x, t, p = family.domain.split(inputs.detach().unsqueeze(-2))
-    p = at_time(p, t) if isinstance(family, TimeDependent) else p
+    p = timed(family, p, t)
     with torch.enable_grad():
         points = _points(noise_dim(family)).to(inputs)
         w = points.expand(len(inputs), -1, -1).clone().requires_grad_()

@@ -14,7 +14,7 @@ from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise import Noise
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import CHUNK, Estimate
+from feynkac.sampling.reference import CHUNK, Estimate, replicated
 from feynkac.sampling.scheme import Scheme
 
 
@@ -46,6 +46,23 @@ def estimate_bias(
     factor = 2**order / (2**order - 1)
     values = torch.cat(found, dim=1) * factor
     return Estimate(values.mean(0), values.std(0) / replicates**0.5)
+
+
+def relative_bias(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+    replicates: int = 8,
+) -> Estimate:
+    """The same relative to 1 + |u|, as in Eq. (9)."""
+    setting = (family, scheme, noise, inputs, paths, generator)
+    with torch.no_grad():
+        bias = estimate_bias(*setting, replicates)
+        scale = 1.0 + replicated(*setting, replicates=2).value.abs()
+    return Estimate(bias.value / scale, bias.error / scale)
 
 
 def refined(scheme: Scheme) -> Scheme:

@@ -13,10 +13,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family, noise_dim
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.sampling.noise import make_generator, normals
-from feynkac.sampling.path import timed
 
 POINTS = 16  # at which noise is looked at
 SAME = 1e-4  # relative, in float32

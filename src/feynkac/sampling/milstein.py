@@ -19,11 +19,10 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family, noise_dim
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.sampling.fields import derivative
 from feynkac.sampling.noise import make_generator, normals
-from feynkac.sampling.path import timed
 from feynkac.sampling.scheme import Scheme
 
 POINTS = 16  # at which noise is seen to commute

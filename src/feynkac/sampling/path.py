@@ -29,8 +29,9 @@ from feynkac.families.family import (
     TimeDependent,
     noise_dim,
     outputs,
+    timed,
 )
-from feynkac.families.point import Params, at_time
+from feynkac.families.point import Params
 from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
@@ -115,11 +116,6 @@ def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -
     if isinstance(family, Absorbing):
         end = _absorb(family, start, end, h)
     return _gain(family, _discount(family, end, end, 0.5 * h), None, 0.5 * h)
-
-
-def timed(family: Family, p: Params, t: Tensor) -> Params:
-    """Parameters as the formulas of `family` read them at time t of the PDE."""
-    return at_time(p, t) if isinstance(family, TimeDependent) else p
 
 
 def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Moment:

@@ -12,7 +12,7 @@ import torch
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, jumps, noise_dim
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.discretisation import estimate_bias, refined
+from feynkac.sampling.discretisation import refined, relative_bias
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.family_steps import FamilySteps
@@ -22,7 +22,6 @@ from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Noise, make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import replicated
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
@@ -130,10 +129,8 @@ def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
     normals = inputs * scheme.draws * noise_dim(family)
     paths = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
     points = family.domain.sample(inputs, generator)
-    with torch.no_grad():
-        found = estimate_bias(family, scheme, Sobol(), points, paths, generator)
-        value = replicated(family, scheme, Sobol(), points, paths, generator, replicates=2).value
-    square = (found.value.square() - found.error.square()) / (1.0 + value.abs()).square()
+    found = relative_bias(family, scheme, Sobol(), points, paths, generator)
+    square = found.value.square() - found.error.square()
     mean, error = float(square.mean()), float(square.std()) / math.sqrt(square.numel())
     return math.sqrt(mean) if mean > 1.5 * error else 0.0
 

@@ -11,8 +11,8 @@ from feynkac.analysis.checkup.finding import Finding, Subject
 from feynkac.analysis.checkup.residual import Residual, residual
 from feynkac.analysis.rehearsal import check_jumps
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Family, jumps, noise_dim
-from feynkac.families.point import Params, Point, at_time, describe
+from feynkac.families.family import ClosedForm, Family, jumps, noise_dim, timed
+from feynkac.families.point import Params, Point, describe
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.noise import make_generator
@@ -92,7 +92,7 @@ def beginning(subject: Subject) -> Finding:
         return Finding(name, "ok", f"the domain begins at t = {earliest:g}: not looked at")
     x, t, p = _inside(family)
     with torch.no_grad():
-        initial = family.initial(x, at_time(p, 0.0 * t))
+        initial = family.initial(x, timed(family, p, 0.0 * t))
         gaps = [
             (family.closed_form(x, share * t, p) - initial).abs() / (1.0 + initial.abs().mean())
             for share in (0.0, 1e-8)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family, TimeDependent, noise_dim
-from feynkac.families.point import Params, at_time
+from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.point import Params
 from feynkac.sampling.noise import make_generator, normals
 from feynkac.sampling.path import moments
 from feynkac.sampling.scheme import Scheme
@@ -34,7 +34,7 @@ def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:
         *_, last = moments(family, scheme, x, t, p, z)
     one, other = last.state[:, :1], last.state[:, 1:]
     _, t, p = family.domain.split(torch.cat([inputs, inputs]).unsqueeze(-2))
-    p = at_time(p, t) if isinstance(family, TimeDependent) else p
+    p = timed(family, p, t)
     return torch.cat([x, one]), torch.cat([x.flip(0), other]), p
 
 

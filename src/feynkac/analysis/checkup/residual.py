@@ -14,8 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Discount, Family, Source, TimeDependent, noise_dim
-from feynkac.families.point import Params, Point, at_time
+from feynkac.families.family import Discount, Family, Source, noise_dim, timed
+from feynkac.families.point import Params, Point
 
 REACH = 0.02  # of central differences, in half-widths of the domain and in parts of t
 STENCIL = (-2.0, -1.0, 0.0, 1.0, 2.0)
@@ -70,7 +70,7 @@ def residual(
         exact: by automatic differentiation, otherwise by central differences.
     """
     x, t, p = point
-    known = at_time(p, t) if isinstance(family, TimeDependent) else p
+    known = timed(family, p, t)
     drift, columns = family.drift(x, known), _columns(family, x, known)
 
     def value(x: Tensor, t: Tensor) -> Tensor:
