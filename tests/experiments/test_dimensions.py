@@ -15,6 +15,7 @@ from feynkac.experiments.dimensions import (
     run_dimensions,
 )
 from feynkac.experiments.figures import draw_scaling
+from feynkac.sampling.noise import make_generator
 
 
 def synthetic(*reached: int | None) -> Study:
@@ -85,6 +86,69 @@ def test_a_harder_target_takes_more_steps():
         for target in (0.1, 0.01)
     )
     assert easy < hard
+
+
+@pytest.mark.parametrize(
+    ("method", "options"), [("fast", {}), ("paper", {"batch_size": 256})], ids=["fast", "paper"]
+)
+def test_the_curve_is_that_of_a_training_by_solve(method, options):
+    family = fk.HeatParaboloid(dim=2)
+    point = reach(family, 1e-9, seed=3, steps=8, every=4, inputs=512, method=method, **options)
+    network = fk.solve(family, method=method, steps=8, seed=3, device="cpu", **options).network
+    x = family.domain.sample(512, make_generator(3, "dimensions"))
+    truth = family.closed_form(*family.domain.split(x.double()))
+    l1 = ((network(x).double() - truth).abs() / (1.0 + truth)).mean().item()
+    assert [step for step, _ in point.curve] == [4, 8]
+    assert point.curve[-1][1] == pytest.approx(l1, rel=1e-6)
+    assert point.parameters == sum(p.numel() for p in network.parameters())
+
+
+def test_a_looser_target_is_read_off_the_curve():
+    point = Point(1, 3, 7, steps=30, seconds=1.0, curve=[(10, 0.5), (20, 0.05), (30, 0.01)])
+    assert [point.first(target) for target in (0.6, 0.05, 0.02, 0.001)] == [10, 20, 30, None]
+
+
+def test_training_ends_when_the_time_is_over():
+    family = fk.HeatParaboloid(dim=1)
+    none = reach(family, 1e-9, seed=0, steps=10**6, limit=0.0)
+    some = reach(family, 1e-9, seed=0, steps=10**6, every=1, limit=none.seconds + 0.2)
+    assert (none.steps, list(none.curve)) == (None, [])
+    assert none.seconds > 0.0
+    assert some.steps is None
+    assert 0 < len(some.curve) < 1000
+
+
+class StoppedError(Exception):
+    """Stands for a killed process."""
+
+
+def test_a_stopped_training_goes_on_from_its_checkpoint(tmp_path):
+    def call(report=None):
+        family = fk.HeatParaboloid(dim=1)
+        return reach(family, 1e-9, 0, 12, every=4, checkpoint=tmp_path / "c", report=report)
+
+    def stop(progress):
+        if progress.step == 10:
+            raise StoppedError
+
+    seen: list[int] = []
+    whole = call()
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(StoppedError):
+        call(stop)
+    assert (tmp_path / "c").exists()
+    resumed = call(lambda progress: seen.append(progress.step))
+    assert seen == [9, 10, 11, 12]
+    assert list(resumed.curve) == list(whole.curve)
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_watcher_sees_the_error_where_it_is_measured():
+    seen = []
+    reach(fk.HeatParaboloid(dim=1), 1e-9, 0, 4, every=2, report=seen.append)
+    assert [progress.step for progress in seen] == [1, 2, 3, 4]
+    assert [progress.record is not None for progress in seen] == [False, True, False, True]
+    assert seen[1].record["step"] == 2
 
 
 def test_each_dimension_is_announced():

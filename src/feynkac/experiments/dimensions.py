@@ -6,23 +6,25 @@ on the heat equation with paraboloid initial condition, which has 1 + d + d² in
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.networks.network import Network, make_network
+from feynkac.networks.network import make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import closed_form_values
 from feynkac.solver import plan_run
 from feynkac.training.fitting import make_objective
-from feynkac.training.loop import update
+from feynkac.training.loop import Progress, update
 from feynkac.training.run import Run
-from feynkac.training.state import State
+from feynkac.training.settings import resolve_device
+from feynkac.training.state import State, load_checkpoint, save_checkpoint
 
 DIMS = (*range(1, 16), 20, 30)
 
@@ -36,11 +38,23 @@ class Point:
     parameters: int
     steps: int | None
     seconds: float
+    """Wall clock, measuring included."""
+    curve: Sequence[tuple[int, float]] = ()
+    """Steps, and L1 after them, wherever it was measured."""
 
     @property
     def cost(self) -> int | None:
         """Parameters × steps."""
         return None if self.steps is None else self.parameters * self.steps
+
+    def first(self, target: float) -> int | None:
+        """The steps after which L1 ≤ target was first seen, also for a looser target.
+
+        Example:
+            >>> Point(1, 3, 2140, None, 0.5, [(10, 0.4), (20, 0.1)]).first(0.2)
+            20
+        """
+        return next((step for step, l1 in self.curve if l1 <= target), None)
 
 
 @dataclass(frozen=True)
@@ -122,38 +136,88 @@ def run_dimensions(
 
 
 def reach(
-    family: HeatParaboloid, target: float, seed: int, steps: int, every: int = 5, inputs: int = 4096
+    family: HeatParaboloid,
+    target: float,
+    seed: int,
+    steps: int,
+    every: int = 5,
+    inputs: int = 4096,
+    method: str = "fast",
+    limit: float = math.inf,
+    checkpoint: Path | None = None,
+    report: Callable[[Progress], None] | None = None,
+    **training: Any,
 ) -> Point:
-    """The first of every `every` steps, out of `steps`, at which L1 on fresh inputs ≤ target."""
-    run = plan_run(family, "fast", None, None, {"steps": steps, "seed": seed, "device": "cpu"})
-    state = _start(run, family)
+    """The first of every `every` steps, out of `steps`, at which L1 on fresh inputs ≤ target.
+
+    Args:
+        family: what to solve.
+        target: of Eq. (9).
+        seed: of the weights, the paths and the inputs to measure on.
+        steps: most of them.
+        every: steps between two measurements.
+        inputs: to measure on.
+        method: "fast" or "paper".
+        limit: seconds after which to give up.
+        checkpoint: a file to continue from, written with each measurement and removed at the end.
+        report: sees every step.
+        training: further fields of `Training`.
+    """
+    start = time.perf_counter()
+    run = plan_run(family, method, None, None, {"steps": steps, "seed": seed, **training})
+    state = _start(run, family, checkpoint)
     objective = make_objective(run, family, state.network)
-    points = family.domain.sample(inputs, make_generator(seed, "dimensions"))
+    state.seconds += time.perf_counter() - start
+    met = False
+    while state.step < steps and not met and state.seconds < limit:
+        loss = update(state, objective, family.domain, run.training, steps)
+        if due := state.step % every == 0 or state.step == steps:
+            met = _measure(state, family, seed, inputs) <= target
+            if checkpoint:
+                save_checkpoint(state, checkpoint, run.identity)
+        if report:
+            record = state.history[-1] if due else None
+            report(Progress(state.step, steps, loss, state.seconds, record))
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+    return _point(state, family, met)
+
+
+def _start(run: Run, family: HeatParaboloid, checkpoint: Path | None) -> State:
+    seed, device = run.training.seed, resolve_device(run.training.device)
+    weights = make_generator(seed, "weights")
+    network = make_network(run.architecture, family.domain, weights).to(device)
+    optimiser = run.training.optimiser.build(network)
+    state = State(network, optimiser, make_generator(seed, "training", device=device))
+    if checkpoint and checkpoint.exists():
+        pass
+    return state
+
+
+@torch.no_grad()
+def _measure(state: State, family: HeatParaboloid, seed: int, inputs: int) -> float:
+    """Eq. (9) on the same inputs each time, noted in the state's history."""
+    start = time.perf_counter()
+    generator = make_generator(seed, "dimensions", device=str(state.generator.device))
+    points = family.domain.sample(inputs, generator)
     truth = closed_form_values(family, points)
     assert truth is not None
-    met = False
-    while state.step < steps and not met:
-        update(state, objective, family.domain, run.training, steps)
-        due = state.step % every == 0 or state.step == steps
-        met = due and _l1(state.network, points, truth.value) <= target
+    state.network.eval()
+    error = (state.network(points).double() - truth.value).abs() / (1.0 + truth.value.abs())
+    state.network.train()
+    l1 = float(error.mean())
+    state.seconds += time.perf_counter() - start
+    state.history.append({"step": state.step, "l1": l1})
+    return l1
+
+
+def _point(state: State, family: HeatParaboloid, met: bool) -> Point:
+    curve = [(int(r["step"] or 0), float(r["l1"] or 0.0)) for r in state.history]
     return Point(
         dim=family.dim,
         inputs=family.domain.dim,
         parameters=state.network.parameter_count,
         steps=state.step if met else None,
         seconds=state.seconds,
+        curve=curve,
     )
-
-
-def _start(run: Run, family: HeatParaboloid) -> State:
-    seed = run.training.seed
-    network = make_network(run.architecture, family.domain, make_generator(seed, "weights"))
-    optimiser = run.training.optimiser.build(network)
-    return State(network, optimiser, make_generator(seed, "training"))
-
-
-@torch.no_grad()
-def _l1(network: Network, points: Tensor, truth: Tensor) -> float:
-    """Eq. (9)."""
-    error = (network(points).double() - truth).abs() / (1.0 + truth.abs())
-    return float(error.mean())

@@ -51,7 +51,7 @@ def draw_price_and_greeks(solution: Solution, path: Path) -> Path:
         computed = {"price": solution(**at), **solution.greeks(**at)}
         for axes, name in zip(row, names, strict=True):
             axes.plot(
-                at[variable], _truth(family, name, inputs), color="black", label="closed form"
+                at[variable], closed_value(family, name, inputs), color="black", label="closed form"
             )
             axes.plot(at[variable], computed[name], "--", color="tab:red", label="network")
             axes.set(xlabel=variable, title=name)
@@ -83,7 +83,9 @@ def _column(history: Sequence[Mapping[str, float | int | None]], name: str) -> l
     return [math.nan if (value := record[name]) is None else value for record in history]
 
 
-def _truth(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tensor:
+def closed_value(family: BlackScholes, name: str, inputs: torch.Tensor) -> torch.Tensor:
+    """The closed form's price, or one of its Greeks by name.  Shape: `(…, dim)` → `(…,)`."""
+
     def u(flat: torch.Tensor) -> torch.Tensor:
         return family.closed_form(*family.domain.split(flat))
 

@@ -1,4 +1,4 @@
-"""The command `feynkac`: solving, measuring, experiments; more in `asking.py`, `authoring.py`."""
+"""The command `feynkac`: solving, measuring, experiments; more in the files beside this."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from feynkac.errors import InputError
-from feynkac.interfaces import authoring  # noqa: F401  (its commands)
+from feynkac.interfaces import authoring, reproducing  # noqa: F401  (their commands)
 from feynkac.interfaces.application import (
     Dim,
     FamilyName,

@@ -1,0 +1,159 @@
+r"""The paper's training, whole or scaled down  (paper, Table 5).
+
+    samples = batch size · steps,    the learning rate falls every  4000 · steps / (paper's steps)
+
+A scaled run has fewer inputs a step and fewer steps; its schedule keeps its shape.
+"""
+
+import itertools
+import time
+from dataclasses import dataclass, replace
+from statistics import median
+
+from feynkac.experiments.reproduction.result import FULL
+from feynkac.experiments.reproduction.settings import Settings
+from feynkac.families.family import Family
+from feynkac.networks.architecture import Architecture
+from feynkac.solver import execute, plan_run
+from feynkac.training.paper import paper_setup
+from feynkac.training.run import Run
+
+TRIAL_STEPS = 8
+LEAST_STEPS = 100
+
+
+def paper_run(
+    settings: Settings,
+    family: Family,
+    seed: int,
+    steps: int | None = None,
+    architecture: Architecture | None = None,
+    batch_divisor: int = 1,
+    evaluations: int | None = None,
+) -> Run:
+    """The paper's training of `family`; a full reproduction compiles it.
+
+    Args:
+        settings: whether it is a full one.
+        family: what to solve.
+        seed: of the training.
+        steps: by default the paper's.
+        architecture: by default the paper's.
+        batch_divisor: of the paper's batch size.
+        evaluations: by default one every 4000 of the paper's steps.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from feynkac.experiments.reproduction.store import Store
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> run = paper_run(Settings(Store(Path())), BlackScholes(), seed=0, steps=1200)
+        >>> run.training.schedule.patience, run.training.evaluations
+        (200, 6)
+    """
+    column = paper_setup(family)
+    chosen = steps or column.steps
+    patience = max(1, round(column.schedule.patience * chosen / column.steps))
+    training = {
+        "steps": chosen,
+        "seed": seed,
+        "batch_size": column.batch_size // batch_divisor,
+        "schedule": replace(column.schedule, patience=patience),
+        "compile": settings.full,
+        "evaluations": evaluations or column.steps // column.schedule.patience,
+    }
+    return plan_run(family, "paper", architecture, None, training)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a run:  reference + evaluations · evaluation + steps · step."""
+
+    reference: float
+    """A simulated one is made once, for the first evaluation."""
+    evaluation: float
+    step: float
+    trial: float
+    """What it took to find the others."""
+
+    def steps_within(self, seconds: float, evaluations: int) -> float:
+        """How many steps fit."""
+        return (seconds - self.reference - evaluations * self.evaluation) / self.step
+
+
+def measure_cost(run: Run, family: Family) -> Cost:
+    """Time a few steps of `run`, after one to warm up, with its evaluations, two at most."""
+    evaluations = min(2, run.training.evaluations)
+    training = replace(run.training, steps=TRIAL_STEPS, evaluations=evaluations)
+    clock = [time.perf_counter()]
+    execute(
+        replace(run, training=training),
+        family,
+        report=lambda _progress: clock.append(time.perf_counter()),
+    )
+    durations = [after - before for before, after in itertools.pairwise(clock)]
+    step = median(durations[1:])
+    first, last = durations[TRIAL_STEPS // evaluations - 1], durations[-1]
+    trial = clock[-1] - clock[0]
+    return Cost(max(0.0, first - last), max(0.0, last - step), step, trial)
+
+
+def affordable_steps(
+    settings: Settings,
+    family: Family,
+    seconds: float,
+    batch_divisor: int,
+    architecture: Architecture | None = None,
+    evaluations: int | None = None,
+    runs: int = 1,
+) -> int:
+    """Steps that each of `runs` equal trainings can take in `seconds` together, timing included.
+
+    Two significant digits, at least 100, at most the paper's.
+    """
+    run = paper_run(settings, family, 0, None, architecture, batch_divisor, evaluations)
+    evaluating = run.training.evaluations
+
+    def compute() -> int:
+        cost = measure_cost(run, family)
+        steps = cost.steps_within((seconds - cost.trial) / runs, evaluating)
+        return min(paper_setup(family).steps, round_down(max(LEAST_STEPS, steps)))
+
+    return settings.store.once(f"affordable steps {run.identity} {seconds} {runs}", compute)
+
+
+def round_down(number: float) -> int:
+    """The largest integer ≤ `number` with two significant digits.
+
+    Example:
+        >>> round_down(1987.6), round_down(42.9)
+        (1900, 42)
+    """
+    whole = int(number)
+    unit: int = 10 ** max(0, len(str(whole)) - 2)
+    return whole // unit * unit
+
+
+def samples_fraction(run: Run, family: Family) -> float:
+    """Inputs that `run` sees, as a fraction of the paper's."""
+    column, training = paper_setup(family), run.training
+    return training.batch_size * (training.steps or 0) / (column.batch_size * column.steps)
+
+
+def describe_scale(run: Run, family: Family) -> str:
+    """What is smaller in `run` than in the paper, as a sentence; "full" if nothing is.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from feynkac.experiments.reproduction.store import Store
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> settings, family = Settings(Store(Path())), BlackScholes()
+        >>> describe_scale(paper_run(settings, family, 0, 1900, batch_divisor=32), family)
+        'batch size 2,048 in place of 65,536 and 1,900 steps in place of 24,000.'
+    """
+    column, training = paper_setup(family), run.training
+    pairs = (
+        ("batch size {}", training.batch_size, column.batch_size),
+        ("{} steps", training.steps or 0, column.steps),
+    )
+    parts = [f"{text.format(f'{a:,}')} in place of {b:,}" for text, a, b in pairs if a != b]
+    return f"{' and '.join(parts)}." if parts else FULL

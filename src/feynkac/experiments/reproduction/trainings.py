@@ -1,0 +1,122 @@
+r"""The trainings behind Tables 1–4 and Figures 3–8, at full scale or scaled down.
+
+The paper's method is trained at the paper's scale where that was asked for or is found in the
+store, else with fewer steps and smaller batches. The fast method has a hundredth of the paper's
+time, or its share of the budget.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from feynkac.experiments.bench import Effort, Entry, yardstick_for
+from feynkac.experiments.reproduction.published import TABLES, ErrorTable
+from feynkac.experiments.reproduction.result import FULL
+from feynkac.experiments.reproduction.scaling import affordable_steps, describe_scale, paper_run
+from feynkac.experiments.reproduction.settings import Settings
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.solution import Solution
+from feynkac.solver import plan_run
+from feynkac.training.run import Run
+
+SEEDS = (0, 1, 2, 3)
+"""The paper's."""
+SCALED_EFFORT = Effort(paths=2**11)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Solutions by seed, and at what scale they were trained."""
+
+    seeds: tuple[int, ...]
+    solutions: list[Solution]
+    scale: str
+
+    @property
+    def seconds(self) -> list[float]:
+        """Of each training."""
+        return [solution.manifest.seconds for solution in self.solutions]
+
+
+def black_scholes_solutions(settings: Settings, method: str) -> tuple[list[Solution], str]:
+    """The trainings of Table 1 by one method, and their scale."""
+    table = TABLES[0]
+    trained = (
+        train_paper(table, settings)
+        if method == "paper"
+        else train_fast(table.entries[0], table, settings)
+    )
+    return trained.solutions, trained.scale
+
+
+def train_paper(table: ErrorTable, settings: Settings) -> Trained:
+    """By the paper's method."""
+    family, full = table.family, replace(settings, full=True)
+    whole = [paper_run(full, family, seed) for seed in _seeds(settings)]
+    if wanted := _at_full_scale(whole, settings, "paper"):
+        return _carry_out(table, wanted, FULL, settings)
+    scaled, seconds = replace(settings, full=False), settings.budget / (1 + len(table.entries))
+    size: dict[str, Any] = {"batch_divisor": table.batch_divisor, "evaluations": table.evaluations}
+    steps = affordable_steps(scaled, family, seconds, runs=len(settings.seeds), **size)
+    runs = [paper_run(scaled, family, seed, steps, **size) for seed in settings.seeds]
+    return _carry_out(table, runs, describe_scale(runs[0], family), settings)
+
+
+def train_fast(entry: Entry, table: ErrorTable, settings: Settings) -> Trained:
+    """By the fast method, in a hundredth of the paper's time or the budget's share of it."""
+    lengths: dict[str, Any] = {"budget": entry.budget, "seed": 0, "evaluations": 1}
+    first = plan_run(entry.family, "fast", None, entry.scheme, lengths)
+    whole = [_changed(first, seed=seed) for seed in _seeds(settings)]
+    if wanted := _at_full_scale(whole, settings, "fast"):
+        return _carry_out(table, wanted, FULL, settings)
+    seconds = settings.budget / (1 + len(table.entries)) / len(settings.seeds)
+    budget = min(entry.budget, seconds)
+    runs = [_changed(first, seed=seed, budget=budget) for seed in settings.seeds]
+    return _carry_out(table, runs, f"{budget:.0f} s in place of {entry.budget:.0f} s", settings)
+
+
+def _seeds(settings: Settings) -> list[int]:
+    return [*dict.fromkeys((*SEEDS, *settings.seeds))]
+
+
+def _at_full_scale(runs: Sequence[Run], settings: Settings, method: str) -> list[Run]:
+    """Those to carry out, or else those that were carried out before."""
+    if settings.full and method in settings.methods:
+        return [run for run in runs if run.training.seed in settings.seeds]
+    return [run for run in runs if settings.store.has(run)]
+
+
+def _changed(run: Run, **training: Any) -> Run:
+    return replace(run, training=replace(run.training, **training))
+
+
+def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Settings) -> Trained:
+    solutions = []
+    for run in runs:
+        if not settings.store.has(run):
+            settings.announce(f"{table.name}: {run.method} method, seed {run.training.seed}")
+        solutions.append(settings.store.solve(run, table.family, settings.report))
+    return Trained(tuple(run.training.seed for run in runs), solutions, scale)
+
+
+def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
+    """L1 of each solution on the same inputs, as `feynkac bench` measures it."""
+    effort = Effort() if trained.scale == FULL else SCALED_EFFORT
+    runs = [solution.manifest.run for solution in trained.solutions]
+
+    def compute() -> list[float]:
+        settings.announce(f"{entry.name}: measuring")
+        scheme = runs[0].scheme if entry.scheme is None else entry.scheme
+        against = replace(runs[0], scheme=_true_scheme(entry, scheme))
+        yardstick = yardstick_for(entry.family, against, effort, biased=entry.scheme is None)
+        return [yardstick.measure(solution.network).l1 for solution in trained.solutions]
+
+    identities = ", ".join(run.identity for run in runs)
+    return settings.store.once(f"L1 for {entry.name} of {identities}", compute)
+
+
+def _true_scheme(entry: Entry, scheme: Any) -> Any:
+    """Against the true PDE a coarse scheme of the training would not do."""
+    if entry.scheme is None and isinstance(scheme, EulerMaruyama):
+        return plan_run(entry.family, "fast", None, None, {"steps": 1}).scheme
+    return scheme

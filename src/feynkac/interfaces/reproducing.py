@@ -1,0 +1,94 @@
+"""The command `reproduce`: the paper's tables, figures and theorems."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from feynkac.errors import InputError
+from feynkac.interfaces.application import Json, command, print_json
+
+BUDGETS = {"all": "20m"}
+BUDGET = "2m"
+
+
+@command
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="table-1 … table-8, figure-3 … figure-9, theorem-2 … 4, or all."
+        ),
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's scale, however long it takes.")
+    ] = False,
+    budget: Annotated[
+        str | None, typer.Option(help=f'Time, scaled to fit; by default "{BUDGET}", all "20m".')
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Such as 0,1 or 0-3; by default 0,1, with --full 0-3.")
+    ] = None,
+    method: Annotated[
+        Literal["both", "paper", "fast"], typer.Option(help="What --full applies to.")
+    ] = "both",
+    out: Annotated[Path, typer.Option(help="Folder of pages and figures.")] = Path("docs/results"),
+    runs: Annotated[
+        Path, typer.Option(help="Folder of trainings and numbers, found again next time.")
+    ] = Path("runs/reproduce"),
+    as_json: Json = False,
+) -> None:
+    """Make a result of the paper anew. The same command again goes on where it was stopped."""
+    from feynkac.experiments.reproduction.registry import find_items
+    from feynkac.experiments.reproduction.registry import reproduce as make
+    from feynkac.experiments.reproduction.settings import METHODS, Settings
+    from feynkac.experiments.reproduction.store import Store
+    from feynkac.interfaces.console import print_table, training_display
+
+    if full and budget:
+        raise InputError("--full takes the time it needs; leave --budget away.")
+    find_items(name)
+    with training_display() as report:
+        settings = Settings(
+            Store(runs),
+            budget=_seconds(budget or BUDGETS.get(name, BUDGET)),
+            full=full,
+            seeds=parse_seeds(seeds or ("0-3" if full else "0,1")),
+            methods=METHODS if method == "both" else (method,),
+            report=report,
+            announce=lambda text: typer.echo(text, err=True),
+        )
+        made = make(name, settings, out)
+    if as_json:
+        records = [each.result.record(each.provenance) for each in made]
+        return print_json({"results": records, "folder": str(out)})
+    for each in made:
+        print_table(each.result.title, each.result.columns, each.result.rows)
+        typer.echo("\n".join(("scale: " + each.result.scale, *each.result.notes)))
+    return typer.echo(f"written to {out}")
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds from `0,1` or `0-3`.
+
+    Example:
+        >>> parse_seeds("0-2,7")
+        (0, 1, 2, 7)
+    """
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        if match is None or (match[2] and int(match[2]) < int(match[1])):
+            raise InputError(f"cannot read the seeds {text!r}; expected 0,1 or 0-3.")
+        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(found)
+
+
+def _seconds(text: str) -> float:
+    from feynkac.training.settings import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise InputError(f"{error}.") from error

@@ -1,0 +1,185 @@
+"""Figures 3–8: errors of solutions whose error is known, beside QuantLib's prices and Greeks."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+
+import pytest
+import QuantLib as ql  # noqa: N813
+import torch
+
+import feynkac as fk
+from feynkac.experiments.reproduction import line_figures
+from feynkac.experiments.reproduction.line_figures import (
+    QUANTITIES,
+    VIEWS,
+    evaluate,
+    figure_3,
+    figure_4,
+    figure_5,
+    figure_6,
+    figure_7,
+    figure_8,
+    make_line,
+)
+from feynkac.experiments.reproduction.result import render
+from feynkac.experiments.reproduction.settings import Settings
+from feynkac.experiments.reproduction.store import Store
+
+FIGURES = [figure_3, figure_4, figure_5, figure_6, figure_7, figure_8]
+every_figure = pytest.mark.parametrize("make", FIGURES, ids=[view.name for view in VIEWS])
+
+
+class Shifted(torch.nn.Module):
+    """The closed form plus `factor` · (x² + t + σ), in double precision."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+        self.register_buffer("mean", torch.zeros(4, dtype=torch.float64))
+
+    def forward(self, inputs):
+        point = fk.BlackScholes().domain.split(inputs)
+        shift = point.x.square() + point.t + point.p.sigma
+        return fk.BlackScholes().closed_form(*point) + self.factor * shift
+
+
+@pytest.fixture(scope="module")
+def solutions():
+    """By method: two that are shifted with factors 0.1 and 0.3, and two with a hundredth of it."""
+    trained = fk.solve(fk.BlackScholes(), steps=1, batch_size=16, evaluations=1)
+    return {
+        method: [replace(trained, network=Shifted(scale * f)) for f in (0.1, 0.3)]
+        for method, scale in (("paper", 1.0), ("fast", 0.01))
+    }
+
+
+@pytest.fixture
+def settings(monkeypatch, solutions):
+    scales = {"paper": "300 steps in place of 24,000.", "fast": "full"}
+    monkeypatch.setattr(
+        line_figures,
+        "black_scholes_solutions",
+        lambda _settings, method: (solutions[method], scales[method]),
+    )
+    return Settings(Store(Path("nowhere")))
+
+
+def quantlib(x, t):
+    payoff = ql.PlainVanillaPayoff(ql.Option.Put, 11.0)
+    put = ql.BlackCalculator(payoff, x, 0.35 * math.sqrt(t), 1.0)
+    values = (put.value(), put.delta(x), put.vega(t), put.theta(x, t), put.gamma(x))
+    return dict(zip(QUANTITIES, values, strict=True))
+
+
+@pytest.mark.parametrize("along", ["x", "t"])
+def test_the_reference_is_quantlib_s(solutions, along):
+    line = make_line(along)
+    truth = {name: each.truth for name, each in evaluate(solutions["fast"], line).items()}
+    for i in range(5, 101, 5):
+        at = {k: v if isinstance(v, float) else v[i].item() for k, v in line.items()}
+        expected = quantlib(at["x"], at["t"])
+        assert {name: truth[name][i].item() for name in QUANTITIES} == pytest.approx(expected)
+
+
+def test_the_lines_are_the_paper_s():
+    x, t = make_line("x"), make_line("t")
+    assert (x["t"], x["sigma"], x["strike"]) == (0.5, 0.35, 11.0)
+    assert (t["x"], t["sigma"], t["strike"]) == (9.5, 0.35, 11.0)
+    assert (x["x"].min(), x["x"].max()) == (9.0, 10.0)
+    assert (t["t"].min(), t["t"].max()) == (0.0, 1.0)
+
+
+def test_a_known_error_is_found(solutions):
+    line = make_line("t")
+    curves = evaluate(solutions["paper"], line)
+    factors = torch.tensor([[0.1], [0.3]], dtype=torch.float64)
+    shifts = {"price": 9.5**2 + line["t"] + 0.35, "delta": 2 * 9.5, "gamma": 2.0}
+    for name in QUANTITIES:
+        expected = factors * shifts.get(name, 1.0) / (1 + curves[name].truth.abs())
+        torch.testing.assert_close(curves[name].errors, expected)
+
+
+@every_figure
+def test_a_row_is_the_mean_error_along_the_line(settings, make):
+    result = make(settings)
+    assert [row[0] for row in result.rows] == list(QUANTITIES)
+    assert result.rows[-1][:2] == ("gamma", "– (ReLU)")
+    for name, paper, fast in result.rows[:-1]:
+        errors = [result.data[method][name]["error"] for method in ("paper", "fast")]
+        for cell, (first, second) in zip((paper, fast), errors, strict=True):
+            deviation = abs(first - second) / math.sqrt(2)
+            assert cell == f"{(first + second) / 2:.6f} ± {deviation:.6f}"
+
+
+@every_figure
+def test_a_figure_shows_what_the_paper_s_does(settings, make):
+    view = VIEWS[FIGURES.index(make)]
+    result = make(settings)
+    first, *_, last = result.figure.axes
+    assert result.name == view.name
+    assert [axes.get_title().split()[0] for axes in result.figure.axes] == list(view.panels)
+    assert {axes.get_xlabel() for axes in result.figure.axes} == {view.along}
+    truth = [] if view.error else ["closed form"]
+    assert [line.get_label() for line in first.lines] == [
+        *truth,
+        "the paper's method",
+        "the fast method",
+    ]
+    assert [line.get_label() for line in last.lines] == [*truth, "the fast method"]
+    assert first.get_yscale() == ("log" if view.error else "linear")
+    assert render(result.figure, "png").startswith(b"\x89PNG")
+    json.dumps(result.data, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "along", "quantity", "error"),
+    [
+        (figure_3, "x", "price", True),
+        (figure_4, "x", "vega", True),
+        (figure_5, "t", "price", False),
+        (figure_6, "t", "vega", False),
+        (figure_7, "t", "price", True),
+        (figure_8, "t", "vega", True),
+    ],
+    ids=[view.name for view in VIEWS],
+)
+def test_the_numbering_is_the_paper_s(make, along, quantity, error):
+    view = VIEWS[FIGURES.index(make)]
+    assert (view.along, view.quantity, view.error) == (along, quantity, error)
+
+
+@pytest.mark.parametrize(("make", "below"), [(figure_7, 0.0), (figure_5, 1.0)], ids=["7", "5"])
+def test_the_band_is_the_standard_deviation(settings, make, below):
+    """On both sides of values, above errors, whose axis is logarithmic."""
+    result = make(settings)
+    axes = result.figure.axes[2]
+    assert axes.get_title() == "theta"
+    found = [seed[-1] for seed in result.data["paper"]["theta"]["found"]]
+    truth = result.data["closed form"]["theta"][-1]
+    shown = found if below else [abs(value - truth) / (1 + abs(truth)) for value in found]
+    vertices = axes.collections[0].get_paths()[0].vertices
+    heights = [height for at, height in vertices if at == 1.0]
+    assert max(heights) == pytest.approx(mean(shown) + stdev(shown))
+    assert min(heights) == pytest.approx(mean(shown) - below * stdev(shown))
+
+
+def test_one_seed_has_no_deviation(settings, solutions, monkeypatch):
+    monkeypatch.setattr(
+        line_figures, "black_scholes_solutions", lambda _, method: (solutions[method][:1], "full")
+    )
+    result = figure_3(settings)
+    assert result.scale == "full"
+    assert "±" not in result.rows[0][1]
+    assert render(result.figure, "svg")
+
+
+def test_the_scale_and_the_ratio_are_told(settings):
+    result = figure_3(settings)
+    assert result.scale == (
+        "the paper's method: 300 steps in place of 24,000; the fast method: full."
+    )
+    assert "is 100 times smaller" in result.notes[2]
+    assert "(2 of the paper's method, 2 of the fast one)" in result.notes[0]

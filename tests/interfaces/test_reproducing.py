@@ -1,0 +1,70 @@
+"""`feynkac reproduce`: names, seeds, files, bad input."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from feynkac.errors import InputError
+from feynkac.interfaces.cli import app
+from feynkac.interfaces.reproducing import parse_seeds
+
+
+def run(*arguments: object) -> Result:
+    """The program inside this process."""
+    environment = {"COLUMNS": "400", "NO_COLOR": "1"}
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=environment)
+
+
+@pytest.fixture
+def places(tmp_path):
+    return ("--out", tmp_path / "results", "--runs", tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("0", (0,)), ("0-3", (0, 1, 2, 3)), ("2, 0-1", (2, 0, 1)), ("1,1", (1,))]
+)
+def test_seeds(text, seeds):
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "0..3", "0,"])
+def test_other_texts_are_not_seeds(text):
+    with pytest.raises(InputError, match="expected 0,1 or 0-3"):
+        parse_seeds(text)
+
+
+def test_a_result_is_printed_and_written(tmp_path, places):
+    found = run("reproduce", "table-6", *places)
+    assert found.exit_code == 0, found.output
+    assert "scale: full" in found.stdout
+    assert (tmp_path / "results" / "table-6.md").exists()
+
+
+def test_the_same_as_json(tmp_path, places):
+    found = json.loads(run("reproduce", "table-5", "--seeds", "0", "--json", *places).stdout)
+    (record,) = found["results"]
+    assert record["name"] == "table-5"
+    assert record["provenance"]["seeds"] == [0]
+    assert found["folder"] == str(tmp_path / "results")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table-9"], "nothing is called 'table-9'; there are: table-1"),
+        (["table-1", "--full", "--budget", "20s"], "leave --budget away"),
+        (["table-1", "--budget", "soon"], "a budget is a positive time"),
+        (["table-1", "--seeds", "x"], "cannot read the seeds 'x'"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, message, places):
+    found = run("reproduce", *arguments, *places)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_nothing_is_written_after_bad_input(tmp_path, places):
+    run("reproduce", "table-0", *places)
+    assert list(tmp_path.iterdir()) == []
