@@ -190,7 +190,7 @@ def _start(run: Run, family: HeatParaboloid, checkpoint: Path | None) -> State:
     optimiser = run.training.optimiser.build(network)
     state = State(network, optimiser, make_generator(seed, "training", device=device))
     if checkpoint and checkpoint.exists():
-        pass
+        load_checkpoint(state, checkpoint, run.identity)
     return state
 
 
