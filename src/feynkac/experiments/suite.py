@@ -26,6 +26,7 @@ from feynkac.families.models.geometric_basket import GeometricBasket
 from feynkac.families.models.heston import Heston
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
 from feynkac.solution import Solution
@@ -57,9 +58,9 @@ MODELS = (
     Model("sabr", Sabr()),
     Model("multi-asset, basket call", MultiAsset()),
     Model("multi-asset, basket put", MultiAsset(10, Payoff("put"))),
-    Model("multi-asset, best of", MultiAsset(5, Payoff("call", on="max"))),
-    Model("multi-asset, worst of", MultiAsset(5, Payoff("put", on="min"))),
     Model("multi-asset, spread", MultiAsset(2, Payoff("call", on="spread"))),
+    Model("rainbow, best of", Rainbow()),
+    Model("rainbow, worst of", Rainbow(payoff=Payoff("put", on="min"))),
     Model("geometric-basket, 50 assets", GeometricBasket(), 0.002),
     Model("channel", Channel(), 0.005),
     Model("double-well", DoubleWell()),

@@ -43,6 +43,7 @@ from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.families.models.heston import Heston
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, Point
@@ -87,6 +88,7 @@ __all__ = [
     "Payoff",
     "Pays",
     "Point",
+    "Rainbow",
     "Rate",
     "Sabr",
     "Sampled",

@@ -28,6 +28,7 @@ from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.families.models.heston import Heston
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
+from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
 
@@ -36,7 +37,7 @@ BUILT_IN: dict[str, type[Family]] = {
     for cls in (
         *(BlackScholes, BasketPut, HeatParaboloid, HeatGaussian),  # the paper's
         *(BlackScholesMerton, Digital, Barrier, Bachelier, Cev, Heston, Sabr),
-        *(MultiAsset, GeometricBasket),
+        *(MultiAsset, GeometricBasket, Rainbow),
         *(OrnsteinUhlenbeck, Channel, DoubleWell),
     )
 }

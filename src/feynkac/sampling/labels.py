@@ -11,7 +11,7 @@ from torch import Tensor
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.alignment import align
 from feynkac.sampling.noise import Draw, Noise, Shape, normals
-from feynkac.sampling.path import earned
+from feynkac.sampling.path import earned, integrates_noise
 from feynkac.sampling.scheme import Scheme
 
 
@@ -38,10 +38,14 @@ def draw_paths(
     paths: int,
     generator: torch.Generator,
 ) -> Draw:
-    """Normals for about `paths` paths from each of `inputs`, turned where that helps."""
+    """Normals for about `paths` paths from each of `inputs`, turned where that helps.
+
+    Where a part of the noise is integrated, only the rest of it counts, and turning mixes the two.
+    """
     shape = Shape(len(inputs), paths, scheme.draws, noise_dim(family), scheme.increments)
     draw = noise.draw(shape, generator, inputs.dtype)
-    return align(family, inputs, draw) if noise.aligned else draw
+    turned = noise.aligned and not integrates_noise(family, scheme)
+    return align(family, inputs, draw) if turned else draw
 
 
 def differential_labels(

@@ -14,7 +14,7 @@ that where the line from the start to the mirrored end crosses it. With walls th
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -24,7 +24,9 @@ from feynkac.families.family import (
     BoundaryValue,
     Conditional,
     Discount,
+    ExactSampler,
     Family,
+    OwnSteps,
     Source,
     TimeDependent,
     noise_dim,
@@ -53,12 +55,17 @@ def ends_only(family: Family) -> bool:
     return not isinstance(family, Discount | Source | TimeDependent | Absorbing)
 
 
+def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[Conditional]:
+    """Whether the label is a mean over a part of the noise, in closed form."""
+    return isinstance(family, Conditional) and isinstance(scheme, FamilySteps)
+
+
 def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
     """W_n φ(S_n) + G_n, or its mean over a part of z.
 
     Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`.
     """
-    if isinstance(family, Conditional) and isinstance(scheme, FamilySteps):
+    if integrates_noise(family, scheme):
         return family.expected(x, t, p, z)
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
@@ -198,7 +205,17 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
         return 1
     if isinstance(family, Source | TimeDependent) or not constant_discount(family):
         return min(2, scheme.order or 2)
-    return scheme.order
+    return None if isinstance(scheme, FamilySteps) and steps_exactly(family) else scheme.order
+
+
+def steps_exactly(family: Family, points: int = 16) -> bool:
+    """Whether the family's own step is its exact sampler, at a few random points of the domain."""
+    if not (isinstance(family, OwnSteps) and isinstance(family, ExactSampler)):
+        return False
+    generator = make_generator(0, "step")
+    x, t, p = family.domain.split(family.domain.sample(points, generator, torch.float64))
+    z = torch.randn(points, noise_dim(family), generator=generator, dtype=x.dtype)
+    return torch.equal(family.step(x, t, p, z), family.exact(x, t, p, z))
 
 
 def constant_discount(family: Family, points: int = 16) -> bool:

@@ -56,11 +56,11 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
     noise = choose_noise(family, chosen, paths)
     if few:
         return Setup(
-            architecture=Smooth(width=32, depth=3),
+            architecture=Smooth(width=32, depth=3, products=16),
             scheme=chosen,
             noise=noise,
             optimiser=GaussNewton(),
-            schedule=LinearDecay(warmup=10, hold=0.5),
+            schedule=LinearDecay(warmup=10, hold=0.1),
             batch_size=max(32, ROWS // (1 if jumps(family) else 1 + inputs)),
             paths=paths,
             steps=1000,
@@ -110,7 +110,7 @@ def _chosen_scheme(family: Family) -> Scheme:
 def suitable_scheme(family: Family) -> Scheme:
     """Its own, or exact sampling, or weak order 2 where flows are cheap, or Euler–Maruyama."""
     if isinstance(family, OwnSteps):
-        return FamilySteps(steps=4)
+        return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
     if isinstance(family, ExactSampler) and not isinstance(family, TimeDependent):
         return Exact()
     if isinstance(family, AffineLinear):

@@ -267,7 +267,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def solution(folder):
-    return fk.solve(Heat(), steps=20, batch_size=64, paths=8, evaluations=1, out=folder)
+    return fk.solve(Heat(), steps=60, batch_size=64, paths=8, evaluations=1, out=folder)
 
 
 def test_a_solution_is_saved_and_loaded_with_its_measures(solution, folder, generator):
