@@ -341,6 +341,19 @@ def test_a_budget_leaves_time_for_the_evaluations():
     assert steps <= (2.0 - 10 * 0.1) / 0.02
 
 
+def test_what_every_evaluation_takes_is_counted_though_a_second_at_one_step_is_free():
+    """A closed form is evaluated at fresh inputs at every step."""
+    training, asked = Training(budget=2.0, evaluations=10), set()
+
+    def evaluate(_network, step):
+        time.sleep(0.0 if step in asked else 0.1)
+        asked.add(step)
+        return {}
+
+    steps = steps_within(2.0, fresh_state(training), Slow(0.02), DOMAIN, training, evaluate)
+    assert steps <= (2.0 - 10 * 0.1) / 0.02
+
+
 def test_what_only_the_first_evaluation_takes_is_counted_once():
     """A simulated reference is made once: 10 such evaluations would exceed the budget."""
     training, asked = Training(budget=2.0, evaluations=10), []
@@ -352,6 +365,6 @@ def test_what_only_the_first_evaluation_takes_is_counted_once():
 
     state = fresh_state(training)
     steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training, evaluate)
-    assert asked == [0, 0]
+    assert asked == [0, 1]
     assert state.seconds >= 0.4
     assert 10 <= steps <= (2.0 - 0.4) / 0.02
