@@ -15,6 +15,7 @@ from feynkac.experiments.dimensions import (
     run_dimensions,
 )
 from feynkac.experiments.figures import draw_scaling
+from feynkac.interfaces.console import training_display
 from feynkac.sampling.noise import make_generator
 
 
@@ -162,3 +163,11 @@ def test_each_dimension_is_announced():
 def test_the_figure_is_a_picture(tmp_path, study):
     path = draw_scaling(study, tmp_path / "scaling.png")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_its_progress_can_be_shown(capsys):
+    with training_display() as report:
+        reach(fk.HeatParaboloid(dim=1), 1e-9, 0, 10, every=5, report=report)
+    shown = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[0] for line in shown] == ["step 5/10", "step 10/10"]
+    assert all("L1 0." in line and " ± " in line for line in shown)

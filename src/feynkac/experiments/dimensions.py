@@ -205,9 +205,9 @@ def _measure(state: State, family: HeatParaboloid, seed: int, inputs: int) -> fl
     state.network.eval()
     error = (state.network(points).double() - truth.value).abs() / (1.0 + truth.value.abs())
     state.network.train()
-    l1 = float(error.mean())
+    l1, l1_se = float(error.mean()), float(error.std()) / math.sqrt(len(error))
     state.seconds += time.perf_counter() - start
-    state.history.append({"step": state.step, "l1": l1})
+    state.history.append({"step": state.step, "l1": l1, "l1_se": l1_se})
     return l1
 
 

@@ -72,6 +72,7 @@ TABLES = (
             (28000, 6024, 463, 0.0039, 0.0001),
         ),
         _entries("basket-put"),
+        batch_divisor=256,
     ),
     ErrorTable(
         "table-3",

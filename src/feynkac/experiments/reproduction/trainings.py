@@ -101,7 +101,7 @@ def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Set
 
 def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
     """L1 of each solution on the same inputs, as `feynkac bench` measures it."""
-    effort = Effort() if trained.scale == FULL else SCALED_EFFORT
+    effort = Effort() if settings.full else SCALED_EFFORT
     runs = [solution.manifest.run for solution in trained.solutions]
 
     def compute() -> list[float]:
@@ -112,7 +112,7 @@ def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
         return [yardstick.measure(solution.network).l1 for solution in trained.solutions]
 
     identities = ", ".join(run.identity for run in runs)
-    return settings.store.once(f"L1 for {entry.name} of {identities}", compute)
+    return settings.store.once(f"L1 for {entry.name} of {identities}, {effort}", compute)
 
 
 def _true_scheme(entry: Entry, scheme: Any) -> Any:
