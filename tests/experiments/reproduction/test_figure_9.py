@@ -34,11 +34,15 @@ def study(*steps: tuple[int | None, ...]) -> list[list[Point]]:
     return [[point(dim, each) for each in seeds] for dim, seeds in enumerate(steps, 1)]
 
 
+def plans(dims: tuple[int, ...]) -> dict[str, Plan]:
+    """The same for both methods."""
+    return {"paper": Plan(dims, 5, training={"batch_size": 64}), "fast": Plan(dims, 5)}
+
+
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Two dimensions, small batches, a few seconds."""
-    plans = {"paper": Plan((1, 2), 2, training={"batch_size": 64}), "fast": Plan((1, 2), 5)}
-    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans)
+    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2)))
     return Settings(Store(tmp_path), budget=1.0)
 
 
@@ -79,15 +83,16 @@ def test_ours_is_given_more_steps_in_more_dimensions():
 def test_the_time_left_is_divided_between_the_seeds_of_a_dimension(monkeypatch, tmp_path):
     limits = []
 
-    def reach(family, *_args, limit, **_options):
-        limits.append((family.dim, limit))
+    def reach(family, *_args, limit, method, **_options):
+        limits.append((method, family.dim, limit))
         return point(family.dim, None, seconds=4.0 if family.dim == 1 else limit)
 
     monkeypatch.setattr(figure_9, "reach", reach)
-    monkeypatch.setattr(figure_9, "SCALED_PLANS", {"fast": Plan((1, 2, 3), every=5)})
-    result = figure_9.run(Settings(Store(tmp_path), budget=40.0, methods=("fast",)))
-    assert limits == [(1, 20.0), (1, 36.0), (2, 16.0), (2, 16.0)]
-    assert [row[1] for row in result.rows] == ["1", "2"]
+    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2, 3)))
+    result = figure_9.run(Settings(Store(tmp_path), budget=80.0))
+    expected = [(1, 20.0), (1, 36.0), (2, 16.0), (2, 16.0)]
+    assert limits == [(method, *each) for method in ("paper", "fast") for each in expected]
+    assert [row[1] for row in result.rows] == ["1", "2"] * 2
     assert result.notes[-1] == "Ours, trained in d = 1 … 2: not all seeds reached 0.01 in d = 1, 2."
 
 
@@ -99,11 +104,29 @@ def test_a_full_run_has_no_limit_and_keeps_checkpoints(monkeypatch, tmp_path):
         return point(family.dim, 20)
 
     monkeypatch.setattr(figure_9, "reach", reach)
-    result = figure_9.run(Settings(Store(tmp_path), full=True, methods=("paper",)))
+    result = figure_9.run(Settings(Store(tmp_path), full=True))
     assert result.scale == FULL
     assert [call[:3] for call in calls[:3]] == [(1, 0, 250), (1, 1, 250), (2, 0, 250)]
     assert all(call[3] == float("inf") for call in calls)
-    assert len({call[4] for call in calls}) == 30
+    assert len({call[4] for call in calls}) == 2 * (15 + 18)
+
+
+def test_one_method_can_be_at_full_scale_and_is_found_again(monkeypatch, tmp_path):
+    """With the paper's dimensions trained it counts, whatever is asked for later."""
+    trained = []
+
+    def reach(family, *_args, method, **_options):
+        trained.append(method)
+        return point(family.dim, 20)
+
+    monkeypatch.setattr(figure_9, "reach", reach)
+    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2)))
+    store = Store(tmp_path)
+    asked = figure_9.run(Settings(store, full=True, methods=("fast",)))
+    assert (trained.count("paper"), trained.count("fast")) == (2 * 2, 2 * 18)
+    assert asked.scale.startswith("60 s for the paper's, for as many dimensions as fit")
+    assert figure_9.run(Settings(store)).rows == asked.rows
+    assert len(trained) == 2 * 2 + 2 * 18
 
 
 def test_everything_is_found_again(small, monkeypatch):
@@ -117,22 +140,15 @@ def test_everything_is_found_again(small, monkeypatch):
     assert "batches of 64 in place of 131,072, until L1 ≤ 0.01 in place" in first.scale
 
 
-def test_the_paper_is_not_trained_if_not_asked_for(small):
-    only = Settings(small.store, budget=1.0, seeds=(0,), methods=("fast",))
-    result = figure_9.run(only)
-    assert {row[0] for row in result.rows} == {"ours"}
-    assert "paper's method" not in result.scale
-
-
 def test_what_was_not_reached_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(
         figure_9,
         "reach",
         lambda family, *_, **__: point(family.dim, [20, 30, None][family.dim - 1]),
     )
-    monkeypatch.setattr(figure_9, "SCALED_PLANS", {"fast": Plan((1, 2, 3), every=5)})
-    result = figure_9.run(Settings(Store(tmp_path), methods=("fast",)))
-    assert [row[4] for row in result.rows] == ["20 ± 0", "30 ± 0", "not reached"]
+    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2, 3)))
+    result = figure_9.run(Settings(Store(tmp_path)))
+    assert [row[4] for row in result.rows] == ["20 ± 0", "30 ± 0", "not reached"] * 2
     assert result.rows[2][5] == "–"
     assert result.notes[-1] == "Ours, trained in d = 1 … 3: not all seeds reached 0.01 in d = 3."
 
@@ -151,8 +167,8 @@ def test_the_slope_of_ours_leaves_out_the_other_optimiser(monkeypatch, tmp_path)
     monkeypatch.setattr(
         figure_9, "reach", lambda family, *_, **__: point(family.dim, steps[family.dim - 1])
     )
-    monkeypatch.setattr(figure_9, "SCALED_PLANS", {"fast": Plan((1, 2, 3, 4), every=5)})
-    notes = figure_9.run(Settings(Store(tmp_path), methods=("fast",))).notes
+    monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2, 3, 4)))
+    notes = figure_9.run(Settings(Store(tmp_path))).notes
     assert "Ours: the cost of L1 ≤ 0.01 grows as inputs^2.00 from d = 3 on." in notes
     assert notes[-1] == "Ours, trained in d = 1 … 4: all seeds reached both."
 

@@ -17,7 +17,9 @@ def test_a_number_is_computed_once(tmp_path):
         calls.append(1)
         return {"l1": [0.5, 1e-3], "steps": None}
 
+    assert not Store(tmp_path).knows("a")
     first = Store(tmp_path).once("a", compute)
+    assert Store(tmp_path).knows("a")
     assert Store(tmp_path).once("a", compute) == first == {"l1": [0.5, 1e-3], "steps": None}
     assert len(calls) == 1
     assert Store(tmp_path).once("b", compute) == first

@@ -10,7 +10,7 @@ come from the same trainings.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import mean
 from typing import Any
 
@@ -59,17 +59,34 @@ SCALED_PLANS = {
 
 def run(settings: Settings) -> Result:
     """Train until the error is reached, at each dimension and for each seed; fit the slopes."""
-    found = {method: train_all(method, settings) for method in settings.methods}
+    whole = {method: at_full_scale(method, settings) for method in FULL_PLANS}
+    found = {method: train_all(method, replace(settings, full=whole[method])) for method in whole}
     return Result(
         name=NAME,
         title="Figure 9: cost to reach an L1 error of 0.01, heat equation with paraboloid",
         columns=_columns(),
         rows=[_row(method, points) for method in found for points in found[method]],
-        scale=FULL if settings.full else _scale(settings, found),
+        scale=_scale(settings, [method for method in whole if not whole[method]]),
         notes=tuple(_notes(found)),
         data={method: _record(found[method]) for method in found},
         figure=draw(found),
     )
+
+
+def at_full_scale(method: str, settings: Settings) -> bool:
+    """Whether that was asked for, or has been done for the paper's dimensions."""
+    asked = settings.full and method in settings.methods
+    return asked or len(_done(method, settings)) >= len(FULL_PLANS["paper"].dims)
+
+
+def _done(method: str, settings: Settings) -> list[int]:
+    """The dimensions that were trained at full scale with all seeds."""
+    plan, full = FULL_PLANS[method], replace(settings, full=True)
+    return [
+        dim
+        for dim in plan.dims
+        if all(settings.store.knows(_key(method, dim, seed, plan, full)) for seed in settings.seeds)
+    ]
 
 
 def most_steps(method: str, dim: int) -> int:
@@ -84,10 +101,11 @@ def most_steps(method: str, dim: int) -> int:
 
 def train_all(method: str, settings: Settings) -> list[list[Point]]:
     """For each dimension the points of all seeds; scaled down, as far as the time goes."""
+    asked = settings.full and method in settings.methods
     plan = (FULL_PLANS if settings.full else SCALED_PLANS)[method]
-    left = math.inf if settings.full else settings.budget / len(settings.methods)
+    left = math.inf if settings.full else settings.budget / len(FULL_PLANS)
     study: list[list[Point]] = []
-    for dim in plan.dims:
+    for dim in plan.dims if asked or not settings.full else _done(method, settings):
         study.append([])
         for number, seed in enumerate(settings.seeds):
             limit = left / (len(settings.seeds) - number)
@@ -100,9 +118,7 @@ def train_all(method: str, settings: Settings) -> list[list[Point]]:
 
 def train(method: str, dim: int, seed: int, plan: Plan, limit: float, settings: Settings) -> Point:
     """One training, for at most `limit` seconds, or what the store has of it."""
-    effort = FULL if settings.full else f"{settings.budget:g} {settings.seeds} {settings.methods}"
-    cell = f"{NAME}-{method}-d{dim}-seed{seed}"
-    checkpoint = settings.store.folder / f"{cell}.safetensors" if settings.full else None
+    checkpoint = settings.store.folder / f"{_cell(method, dim, seed)}.safetensors"
 
     def compute() -> dict[str, Any]:
         settings.announce(f"{OWNERS[method]}: d = {dim}, seed {seed}")
@@ -115,13 +131,22 @@ def train(method: str, dim: int, seed: int, plan: Plan, limit: float, settings: 
             plan.every,
             method=method,
             limit=limit,
-            checkpoint=checkpoint,
+            checkpoint=checkpoint if settings.full else None,
             report=settings.report,
             **plan.training,
         )
         return asdict(point)
 
-    return Point(**settings.store.once(f"{cell} {effort} {plan}", compute))
+    return Point(**settings.store.once(_key(method, dim, seed, plan, settings), compute))
+
+
+def _cell(method: str, dim: int, seed: int) -> str:
+    return f"{NAME}-{method}-d{dim}-seed{seed}"
+
+
+def _key(method: str, dim: int, seed: int, plan: Plan, settings: Settings) -> str:
+    effort = FULL if settings.full else f"{settings.budget:g} {settings.seeds}"
+    return f"{_cell(method, dim, seed)} {effort} {plan.every} {plan.target} {plan.training}"
 
 
 def steps_to(points: Sequence[Point], target: float) -> list[int] | None:
@@ -197,9 +222,12 @@ def _steps_text(steps: list[int] | None) -> str:
     return "not reached" if steps is None else spread(steps, 0)
 
 
-def _scale(settings: Settings, found: dict[str, list[list[Point]]]) -> str:
-    parts = [f"{settings.budget / len(found):.0f} s a method, for as many dimensions as fit"]
-    if "paper" in found:
+def _scale(settings: Settings, scaled: list[str]) -> str:
+    if not scaled:
+        return FULL
+    seconds = f"{settings.budget / len(FULL_PLANS):.0f} s"
+    parts = [f"{seconds} for {OWNERS[method]}, for as many dimensions as fit" for method in scaled]
+    if "paper" in scaled:
         plan, full = SCALED_PLANS["paper"], FULL_PLANS["paper"]
         batch, whole = plan.training["batch_size"], paper_setup(HeatParaboloid()).batch_size
         parts.append(f"the paper's method with batches of {batch:,} in place of {whole:,}")

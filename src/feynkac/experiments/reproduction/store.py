@@ -29,7 +29,7 @@ class Store:
 
     def once(self, key: str, compute: Callable[[], T]) -> T:
         """`compute()`, whose result is JSON data, or what an earlier call with `key` gave."""
-        path = self.folder / "numbers" / f"{sha256(key.encode())[:16]}.json"
+        path = self._path(key)
         if path.exists():
             found: T = json.loads(path.read_bytes())["value"]
             return found
@@ -37,6 +37,13 @@ class Store:
         make_folder(path.parent)
         write_atomically(path, json.dumps({"key": key, "value": value}).encode())
         return value
+
+    def knows(self, key: str) -> bool:
+        """Whether `once` has a result for `key`."""
+        return self._path(key).exists()
+
+    def _path(self, key: str) -> Path:
+        return self.folder / "numbers" / f"{sha256(key.encode())[:16]}.json"
 
     def solve(
         self, run: Run, family: Family, report: Callable[[Progress], None] | None = None
