@@ -9,6 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from feynkac.families.family import ClosedForm, Family, outputs
 from feynkac.files import locked, make_folder, write_atomically
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network, make_network
+from feynkac.networks.synchronised import synchronise
 from feynkac.sampling.discretisation import relative_bias
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.path import weak_order
@@ -39,6 +41,7 @@ from feynkac.training.paper import complete_paper_setup
 from feynkac.training.run import Run, differences, record_family, run_to_dict
 from feynkac.training.settings import Training, one_sentence, resolve_device
 from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
+from feynkac.training.team import Alone, Team, make_streams
 
 Method = Literal["fast", "paper"]
 METHODS = {"fast": fast_setup, "paper": complete_paper_setup}
@@ -56,7 +59,7 @@ def solve(
     out: str | Path | None = None,
     architecture: Architecture | None = None,
     scheme: Scheme | None = None,
-    report: Callable[[Progress], None] | None = None,
+    report: Callable[[Progress], bool | None] | None = None,
     **training: Any,
 ) -> Solution:
     """Train one network for the whole family.
@@ -70,7 +73,7 @@ def solve(
         out: a folder for checkpoints and the artifact; the same call continues there.
         architecture: network settings; by default the method's.
         scheme: how paths are simulated; by default the method's.
-        report: sees the `Progress` of every step.
+        report: sees the `Progress` of every step; answering True stops the run, as Ctrl-C does.
         training: further fields of `Training`, such as `batch_size` or `compile`.
 
     Example:
@@ -135,40 +138,43 @@ def execute(
     run: Run,
     family: Family,
     folder: Path | None = None,
-    report: Callable[[Progress], None] | None = None,
+    report: Callable[[Progress], bool | None] | None = None,
     started: float | None = None,
+    team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> Solution:
     """Carry `run` out, or continue it, or hand back its finished result.
 
-    A budget counts from `started`, by the clock of `time.perf_counter`.
+    A budget counts from `started`, by the clock of `time.perf_counter`. Every member of a `team`
+    makes the same call, with a folder that all can read; the leader writes.
     """
     start = time.perf_counter() if started is None else started
     if folder is not None and (folder / MANIFEST).exists():
         return _finished(run, family, folder)
     resolve_device(run.training.device)  # refuse it before anything is written
     if folder is None:
-        return _train(run, family, None, report, start)
+        return _train(run, family, None, report, start, team)
     make_folder(folder)
-    with locked(folder):
-        return _train(run, family, folder, report, start)
+    with locked(folder) if team.rank == 0 else nullcontext():
+        return _train(run, family, folder, report, start, team)
 
 
 def _train(
     run: Run,
     family: Family,
     folder: Path | None,
-    report: Callable[[Progress], None] | None,
+    report: Callable[[Progress], bool | None] | None,
     start: float,
+    team: Team,
 ) -> Solution:
     device = resolve_device(run.training.device)
-    state = _initial_state(run, family, device)
+    state = _initial_state(run, family, device, team)
     objective = make_objective(run, family, state.network)
     evaluate = _evaluator(run, family, device)
-    plan = _resume(run, state, folder) if folder is not None else None
-    bias = _estimate_bias(run, family, device)
+    plan = _resume(run, state, folder, team) if folder is not None else None
+    bias = _estimate_bias(run, family, device) if team.rank == 0 else None
     if plan is None:
-        plan = _plan(run, family, state, objective, evaluate, start)
-        if folder is not None:
+        plan = _plan(run, family, state, objective, evaluate, start, team)
+        if folder is not None and team.rank == 0:
             _write_plan(run, plan, folder)
     training = replace(run.training, paths=plan.paths)
     files = _RunFiles(folder, run.identity) if folder is not None else None
@@ -177,8 +183,9 @@ def _train(
         report=_observer(state, files, report),
         save=files.save if files else lambda _state: None,
     )
-    train(state, objective.with_paths(plan.paths), family.domain, training, plan.steps, hooks)
-    return _finish(run, family, state, plan, bias, folder)
+    objective = objective.with_paths(plan.paths)
+    train(state, objective, family.domain, training, plan.steps, hooks, team)
+    return _finish(run, family, state, plan, bias, folder if team.rank == 0 else None)
 
 
 @dataclass(frozen=True)
@@ -196,6 +203,7 @@ def _plan(
     objective: Objective,
     evaluate: Callable[[Network, int], Record],
     start: float,
+    team: Team,
 ) -> Plan:
     """Steps and paths as given, or found by timing; the time since `start` counts."""
     training = run.training
@@ -205,9 +213,10 @@ def _plan(
     paths = training.paths
     if training.balance:
         paths = choose_paths(objective.with_paths, state, paths, training.seed)
+        paths = int(team.decide(paths)[0])
     spent = time.perf_counter() - start
     left, balanced = training.budget - spent, objective.with_paths(paths)
-    steps = steps_within(left, state, balanced, family.domain, training, evaluate)
+    steps = steps_within(left, state, balanced, family.domain, training, evaluate, team)
     state.seconds += spent
     return Plan(steps, paths)
 
@@ -238,23 +247,24 @@ class _RunFiles:
         write_atomically(self.folder / "metrics.jsonl", lines.encode())
 
 
-def _initial_state(run: Run, family: Family, device: str) -> State:
+def _initial_state(run: Run, family: Family, device: str, team: Team) -> State:
     training = run.training
     weights = make_generator(training.seed, "weights")
     network = make_network(run.architecture, family.domain, weights, outputs(family)).to(device)
+    if team.size > 1:
+        synchronise(network)
     if training.compile:
         network.compile_layers(device)
-    return State(
-        network=network,
-        optimiser=training.optimiser.build(network),
-        generator=make_generator(training.seed, "training", device=device),
-    )
+    generator, *further = make_streams(training.seed, training.workers, device)
+    optimiser = training.optimiser.build(network)
+    return State(network, optimiser, generator, further=further)
 
 
-def _resume(run: Run, state: State, folder: Path) -> Plan | None:
+def _resume(run: Run, state: State, folder: Path, team: Team) -> Plan | None:
     """The plan of the run in `folder`, its checkpoint loaded; None if there is none."""
     plan = folder / PLAN
-    if not plan.exists():
+    begun, under_way = team.decide(plan.exists(), (folder / CHECKPOINT).exists())
+    if not begun:
         return None
     try:
         saved = json.loads(plan.read_bytes())
@@ -264,7 +274,7 @@ def _resume(run: Run, state: State, folder: Path) -> Plan | None:
     _require_same(run, theirs, folder)
     if steps < 1 or paths < 1 or run.training.steps not in (None, steps):
         raise ArtifactError(f"{plan} is damaged; choose another folder.")
-    if (folder / CHECKPOINT).exists():
+    if under_way:
         load_checkpoint(state, folder / CHECKPOINT, run.identity)
     return Plan(steps, paths)
 
@@ -331,12 +341,11 @@ def _evaluator(run: Run, family: Family, device: str) -> Callable[[Network, int]
 
 
 def _observer(
-    state: State, files: _RunFiles | None, report: Callable[[Progress], None] | None
-) -> Callable[[Progress], None]:
-    def observe(progress: Progress) -> None:
+    state: State, files: _RunFiles | None, report: Callable[[Progress], bool | None] | None
+) -> Callable[[Progress], bool | None]:
+    def observe(progress: Progress) -> bool | None:
         if files and progress.record:
             files.write_metrics(state.history)
-        if report:
-            report(progress)
+        return report(progress) if report else None
 
     return observe

@@ -35,9 +35,11 @@ OTHER_TRAINING = {
     "paths": [2],
     "balance": [True],
     "slopes": [False],
+    "slope_weight": [0.5],
     "steps": [11],
     "budget": ["60s"],
     "seed": [1],
+    "workers": [2],
     "device": ["cpu"],
     "compile": [True],
     "evaluations": [3],
@@ -100,6 +102,10 @@ def test_differences_are_found_exactly_between_different_runs(run):
 def test_equal_settings_give_the_same_identity():
     again = replace(BASE, training=Training(steps=10, optimiser=AdamW(), batch_size=2**16))
     assert again.identity == BASE.identity
+
+
+def test_runs_written_before_a_setting_existed_keep_their_identity():
+    assert not {"workers", "slope_weight"} & run_to_dict(BASE)["training"].keys()
 
 
 def test_the_order_of_a_family_s_fields_does_not_matter():

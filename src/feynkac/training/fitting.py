@@ -20,12 +20,14 @@ PILOT_PATHS = 64
 def make_objective(run: Run, family: Family, network: Network) -> Objective:
     """The objective of `run`; the fast ones first set the scale of `network`'s output.
 
+    It draws one worker's part of a batch, rounded up where that does not divide.
     The pilot that measures the scales has its own stream of randomness, so that a resumed run
     finds the same ones.
     """
     training, optimiser = run.training, run.training.optimiser
+    rows = -(-training.batch_size // training.workers)
     if isinstance(optimiser, AdamW | SGD):
-        return MeanSquare(family, run.scheme, training.batch_size, training.paths)
+        return MeanSquare(family, run.scheme, rows, training.paths)
     if not isinstance(run.architecture, Smooth):
         raise InputError(
             f"the optimiser {optimiser.kind!r} fits Smooth networks, "
@@ -38,8 +40,8 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     network.shift.copy_(scales.shift.reshape(network.shift.shape))
     network.scale.copy_(scales.scale.reshape(network.scale.shape))
     relative = scales.scale / scales.scale.mean()
-    data = replace(pilot, batch_size=training.batch_size, paths=training.paths, relative=relative)
-    slope_weight = float(slopes)
+    data = replace(pilot, batch_size=rows, paths=training.paths, relative=relative)
+    slope_weight = training.slope_weight if slopes else 0.0
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)
     return SobolevGradient(data, scales, slope_weight)

@@ -1,9 +1,9 @@
 r"""What is minimised. The paper's:  (1/s) Σ (Φ(λᵢ) − yᵢ)²  on fresh samples (paper, Eq. 7)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -23,8 +23,19 @@ class Batch(NamedTuple):
     mix: Tensor | None = None
 
 
+def stack(batches: Sequence[Batch]) -> Batch:
+    """The rows of all, one batch below the other."""
+    if len(batches) == 1:
+        return batches[0]
+    columns = zip(*batches, strict=True)
+    return Batch._make(None if c[0] is None else torch.cat(c) for c in columns)
+
+
 class Objective(ABC):
     """Draws data and measures how well a network fits it."""
+
+    whole: ClassVar[bool] = False
+    """Whether a step needs all rows of the batch in one place; else gradients can be averaged."""
 
     @abstractmethod
     def sample(self, generator: torch.Generator) -> Batch:

@@ -15,6 +15,7 @@ from feynkac.training.schedules import LinearDecay, StepDecay
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 AnyOptimiser = Annotated[AdamW | SGD | GaussNewton | Muon, Field(discriminator="kind")]
+Later = Field(exclude_if=lambda value: value == 1)  # an older run without it keeps its identity
 AnySchedule = Annotated[StepDecay | LinearDecay, Field(discriminator="kind")]
 
 
@@ -50,12 +51,16 @@ class Training:
     """Whether a run with a budget may change `paths` to suit the machine, see `allocation.py`."""
     slopes: bool = True
     """Whether pathwise derivatives are fitted too (by the fast method, if the payoff allows)."""
+    slope_weight: Annotated[float, Later, Field(gt=0.0)] = 1.0
+    """μ, how much they count beside the values, see `sobolev.py`."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Number of updates."""
     budget: Annotated[float, BeforeValidator(seconds)] | None = None
     """Wall-clock seconds to spend instead, compiling and simulating included."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Determines parameters, inputs and paths."""
+    workers: Annotated[int, Later, Field(ge=1)] = 1
+    """Streams of randomness that the inputs of a step come from, one a worker, see `team.py`."""
     device: str = "auto"
     """"auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …"""
     compile: bool = False

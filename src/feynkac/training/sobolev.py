@@ -9,7 +9,7 @@ variance stays bounded as t → 0, whereas the one in t grows like 1/t.
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -161,7 +161,9 @@ class SobolevGradient(Sobolev):
 
 @dataclass(frozen=True)
 class SobolevProjection(Sobolev):
-    """The Gauss–Newton direction, for `GaussNewton`."""
+    """The Gauss–Newton direction, for `GaussNewton`: one system for all rows."""
+
+    whole: ClassVar[bool] = True
 
     def differentiate(
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer

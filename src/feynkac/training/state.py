@@ -6,6 +6,7 @@ replaced atomically, so that a killed run continues from it to the bit.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,13 @@ class State:
     step: int = 0
     seconds: float = 0.0
     history: list[Record] = field(default_factory=list)
+    further: Sequence[torch.Generator] = ()
+    """Streams beside `generator`, if the inputs of a step come from several."""
+
+    @property
+    def streams(self) -> list[torch.Generator]:
+        """All of them."""
+        return [self.generator, *self.further]
 
     def tensors(self) -> dict[str, Tensor]:
         """All tensors by name, copied."""
@@ -39,7 +47,7 @@ class State:
         named = {f"network.{k}": v for k, v in self.network.state_dict().items()}
         for index, entries in moments.items():
             named |= {f"optimiser.{index}.{k}": v for k, v in entries.items() if v is not None}
-        named["generator"] = self.generator.get_state()
+        named["generator"] = torch.cat([stream.get_state() for stream in self.streams])
         return {k: v.detach().to("cpu", copy=True).contiguous() for k, v in named.items()}
 
     def is_finite(self) -> bool:
@@ -56,7 +64,10 @@ class State:
             moments.setdefault(int(index), {})[name] = value.clone()
         groups = self.optimiser.state_dict()["param_groups"]
         self.optimiser.load_state_dict({"state": moments, "param_groups": groups})
-        self.generator.set_state(tensors["generator"])
+        for stream, state in zip(
+            self.streams, tensors["generator"].chunk(len(self.streams)), strict=True
+        ):
+            stream.set_state(state.clone())
 
 
 def save_checkpoint(state: State, path: Path, identity: str) -> None:
