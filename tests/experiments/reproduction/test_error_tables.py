@@ -5,11 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from feynkac.experiments.reproduction.error_tables import (
-    spread,
-    table_1,
-    table_2,
-)
+from feynkac.experiments.reproduction.error_tables import run_table, spread
 from feynkac.experiments.reproduction.published import TABLES
 from feynkac.experiments.reproduction.scaling import paper_run
 from feynkac.experiments.reproduction.settings import Settings
@@ -30,7 +26,7 @@ def settings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def first(settings):
-    return table_1(settings)
+    return run_table(TABLES[0], settings)
 
 
 def test_the_published_lines_are_those_of_the_training_setup():
@@ -69,7 +65,7 @@ def test_errors_fall_by_both_methods(first):
 def test_the_second_time_nothing_is_trained(first, settings):
     seen = []
     watched = replace(settings, report=seen.append, announce=seen.append)
-    again = table_1(watched)
+    again = run_table(TABLES[0], watched)
     assert seen == []
     assert again.rows == first.rows
     assert len(black_scholes_solutions(watched, "paper")[0]) == 1
@@ -97,7 +93,7 @@ def test_full_scale_can_be_asked_of_one_method_alone(settings, tmp_path):
 
 @pytest.mark.slow
 def test_the_basket_is_measured_against_both_references(tmp_path):
-    found = table_2(Settings(Store(tmp_path), budget=30.0, seeds=(0,)))
+    found = run_table(TABLES[1], Settings(Store(tmp_path), budget=30.0, seeds=(0,)))
     names = [row[0] for row in found.rows[8:]]
     assert names[0].startswith("fast, true PDE")
     assert names[1].startswith("fast, EM-25")

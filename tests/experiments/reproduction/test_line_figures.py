@@ -16,20 +16,15 @@ from feynkac.experiments.reproduction.line_figures import (
     QUANTITIES,
     VIEWS,
     evaluate,
-    figure_3,
-    figure_4,
-    figure_5,
-    figure_6,
-    figure_7,
-    figure_8,
     make_line,
+    run_view,
 )
 from feynkac.experiments.reproduction.result import render
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.store import Store
 
-FIGURES = [figure_3, figure_4, figure_5, figure_6, figure_7, figure_8]
-every_figure = pytest.mark.parametrize("make", FIGURES, ids=[view.name for view in VIEWS])
+BY_NAME = {view.name: view for view in VIEWS}
+every_view = pytest.mark.parametrize("view", VIEWS, ids=BY_NAME)
 
 
 class Shifted(torch.nn.Module):
@@ -102,9 +97,9 @@ def test_a_known_error_is_found(solutions):
         torch.testing.assert_close(curves[name].errors, expected)
 
 
-@every_figure
-def test_a_row_is_the_mean_error_along_the_line(settings, make):
-    result = make(settings)
+@every_view
+def test_a_row_is_the_mean_error_along_the_line(settings, view):
+    result = run_view(view, settings)
     assert [row[0] for row in result.rows] == list(QUANTITIES)
     assert result.rows[-1][:2] == ("gamma", "– (ReLU)")
     for name, paper, fast in result.rows[:-1]:
@@ -114,10 +109,9 @@ def test_a_row_is_the_mean_error_along_the_line(settings, make):
             assert cell == f"{(first + second) / 2:.6f} ± {deviation:.6f}"
 
 
-@every_figure
-def test_a_figure_shows_what_the_paper_s_does(settings, make):
-    view = VIEWS[FIGURES.index(make)]
-    result = make(settings)
+@every_view
+def test_a_figure_shows_what_the_paper_s_does(settings, view):
+    result = run_view(view, settings)
     first, *_, last = result.figure.axes
     assert result.name == view.name
     assert [axes.get_title().split()[0] for axes in result.figure.axes] == list(view.panels)
@@ -135,26 +129,25 @@ def test_a_figure_shows_what_the_paper_s_does(settings, make):
 
 
 @pytest.mark.parametrize(
-    ("make", "along", "quantity", "error"),
+    ("name", "along", "quantity", "error"),
     [
-        (figure_3, "x", "price", True),
-        (figure_4, "x", "vega", True),
-        (figure_5, "t", "price", False),
-        (figure_6, "t", "vega", False),
-        (figure_7, "t", "price", True),
-        (figure_8, "t", "vega", True),
+        ("figure-3", "x", "price", True),
+        ("figure-4", "x", "vega", True),
+        ("figure-5", "t", "price", False),
+        ("figure-6", "t", "vega", False),
+        ("figure-7", "t", "price", True),
+        ("figure-8", "t", "vega", True),
     ],
-    ids=[view.name for view in VIEWS],
 )
-def test_the_numbering_is_the_paper_s(make, along, quantity, error):
-    view = VIEWS[FIGURES.index(make)]
+def test_the_numbering_is_the_paper_s(name, along, quantity, error):
+    view = BY_NAME[name]
     assert (view.along, view.quantity, view.error) == (along, quantity, error)
 
 
-@pytest.mark.parametrize(("make", "below"), [(figure_7, 0.0), (figure_5, 1.0)], ids=["7", "5"])
-def test_the_band_is_the_standard_deviation(settings, make, below):
+@pytest.mark.parametrize(("name", "below"), [("figure-7", 0.0), ("figure-5", 1.0)])
+def test_the_band_is_the_standard_deviation(settings, name, below):
     """On both sides of values, above errors, whose axis is logarithmic."""
-    result = make(settings)
+    result = run_view(BY_NAME[name], settings)
     axes = result.figure.axes[2]
     assert axes.get_title() == "theta"
     found = [seed[-1] for seed in result.data["paper"]["theta"]["found"]]
@@ -170,14 +163,14 @@ def test_one_seed_has_no_deviation(settings, solutions, monkeypatch):
     monkeypatch.setattr(
         line_figures, "black_scholes_solutions", lambda _, method: (solutions[method][:1], "full")
     )
-    result = figure_3(settings)
+    result = run_view(VIEWS[0], settings)
     assert result.scale == "full"
     assert "±" not in result.rows[0][1]
     assert render(result.figure, "svg")
 
 
 def test_the_scale_and_the_ratio_are_told(settings):
-    result = figure_3(settings)
+    result = run_view(VIEWS[0], settings)
     assert result.scale == (
         "the paper's method: 300 steps in place of 24,000; the fast method: full."
     )

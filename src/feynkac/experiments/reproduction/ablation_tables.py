@@ -13,12 +13,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from feynkac.experiments.reproduction.ablations import (
-    BLACK_SCHOLES,
-    PARABOLOID,
-    Study,
-    Variant,
-)
+from feynkac.experiments.reproduction.ablations import Study, Variant
 from feynkac.experiments.reproduction.error_tables import spread
 from feynkac.experiments.reproduction.result import FULL, Result
 from feynkac.experiments.reproduction.scaling import (
@@ -45,16 +40,6 @@ class Outcome:
     def deviation(self) -> float:
         """Of the best errors; 0 for a single seed."""
         return stdev(self.l1) if len(self.l1) > 1 else 0.0
-
-
-def table_7(settings: Settings) -> Result:
-    """Nine networks for Black–Scholes."""
-    return run_study(BLACK_SCHOLES, settings)
-
-
-def table_8(settings: Settings) -> Result:
-    """Three networks for the paraboloid."""
-    return run_study(PARABOLOID, settings)
 
 
 def run_study(study: Study, settings: Settings) -> Result:

@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from feynkac.experiments.bench import PAPER, Entry
-from feynkac.experiments.reproduction.published import TABLES, ErrorTable
+from feynkac.experiments.reproduction.published import ErrorTable
 from feynkac.experiments.reproduction.result import FULL, Result
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.trainings import Trained, measure, train_fast, train_paper
@@ -19,26 +19,6 @@ from feynkac.families.family import ClosedForm
 from feynkac.networks.network import make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.training.paper import paper_setup
-
-
-def table_1(settings: Settings) -> Result:
-    """Black–Scholes."""
-    return run_table(TABLES[0], settings)
-
-
-def table_2(settings: Settings) -> Result:
-    """The basket put, against 25 Euler–Maruyama steps and against the true PDE."""
-    return run_table(TABLES[1], settings)
-
-
-def table_3(settings: Settings) -> Result:
-    """The heat equation with paraboloid initial condition."""
-    return run_table(TABLES[2], settings)
-
-
-def table_4(settings: Settings) -> Result:
-    """The heat equation with Gaussian initial condition."""
-    return run_table(TABLES[3], settings)
 
 
 def run_table(table: ErrorTable, settings: Settings) -> Result:

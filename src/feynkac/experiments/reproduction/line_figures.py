@@ -80,36 +80,6 @@ VIEWS = (
 )
 
 
-def figure_3(settings: Settings) -> Result:
-    """Error of the price along x."""
-    return run_view(VIEWS[0], settings)
-
-
-def figure_4(settings: Settings) -> Result:
-    """Error of the Vega along x."""
-    return run_view(VIEWS[1], settings)
-
-
-def figure_5(settings: Settings) -> Result:
-    """The price along t."""
-    return run_view(VIEWS[2], settings)
-
-
-def figure_6(settings: Settings) -> Result:
-    """The Vega along t."""
-    return run_view(VIEWS[3], settings)
-
-
-def figure_7(settings: Settings) -> Result:
-    """Error of the price along t."""
-    return run_view(VIEWS[4], settings)
-
-
-def figure_8(settings: Settings) -> Result:
-    """Error of the Vega along t."""
-    return run_view(VIEWS[5], settings)
-
-
 def run_view(view: View, settings: Settings) -> Result:
     """Find or train the solutions of Table 1, and evaluate them along the line."""
     settings.announce(f"{view.name}: the trainings of table-1")

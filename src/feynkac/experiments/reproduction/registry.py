@@ -3,20 +3,16 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from feynkac.errors import InputError
-from feynkac.experiments.reproduction.ablation_tables import table_7, table_8
-from feynkac.experiments.reproduction.error_tables import table_1, table_2, table_3, table_4
+from feynkac.experiments.reproduction.ablation_tables import run_study
+from feynkac.experiments.reproduction.ablations import BLACK_SCHOLES, PARABOLOID
+from feynkac.experiments.reproduction.error_tables import run_table
 from feynkac.experiments.reproduction.figure_9 import run as figure_9
-from feynkac.experiments.reproduction.line_figures import (
-    figure_3,
-    figure_4,
-    figure_5,
-    figure_6,
-    figure_7,
-    figure_8,
-)
+from feynkac.experiments.reproduction.line_figures import VIEWS, run_view
+from feynkac.experiments.reproduction.published import TABLES
 from feynkac.experiments.reproduction.result import (
     FULL,
     Provenance,
@@ -47,20 +43,12 @@ class Item:
 
 
 ITEMS: Mapping[str, Item] = {
-    "table-1": Item(table_1, 2),
-    "table-2": Item(table_2, 3),
-    "table-3": Item(table_3, 3),
-    "table-4": Item(table_4, 3),
+    **{t.name: Item(partial(run_table, t), 2 if t is TABLES[0] else 3) for t in TABLES},
     "table-5": Item(table_5),
     "table-6": Item(table_6),
-    "table-7": Item(table_7, 4),
-    "table-8": Item(table_8, 3),
-    "figure-3": Item(figure_3, shows="table-1"),
-    "figure-4": Item(figure_4, shows="table-1"),
-    "figure-5": Item(figure_5, shows="table-1"),
-    "figure-6": Item(figure_6, shows="table-1"),
-    "figure-7": Item(figure_7, shows="table-1"),
-    "figure-8": Item(figure_8, shows="table-1"),
+    "table-7": Item(partial(run_study, BLACK_SCHOLES), 4),
+    "table-8": Item(partial(run_study, PARABOLOID), 3),
+    **{view.name: Item(partial(run_view, view), shows="table-1") for view in VIEWS},
     "figure-9": Item(figure_9, 4),
     "theorem-2": Item(theorem_2, 1),
     "theorem-3": Item(theorem_3, 1),
@@ -136,7 +124,7 @@ def index_page(made: list[Made]) -> str:
         for each in made
     ]
     table = markdown_table(("result", "scale", "s"), rows)
-    return "\n\n".join([TITLE, OPENING, table, made[0].provenance.sentence(), *CLOSING]) + "\n"
+    return "\n\n".join([TITLE, OPENING, table, made[0].provenance.machine() + ".", *CLOSING]) + "\n"
 
 
 TITLE = "# The paper's results"

@@ -30,9 +30,13 @@ class Provenance:
 
     def sentence(self) -> str:
         """For a reader."""
-        parts = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         seeds = ", ".join(map(str, self.seeds))
-        return f"Seeds {seeds}; {self.seconds:.0f} s for this call; {self.hardware}; {parts}."
+        return f"Seeds {seeds}; {self.seconds:.0f} s for this call; {self.machine()}."
+
+    def machine(self) -> str:
+        """What it ran on."""
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        return f"{self.hardware}; {versions}"
 
 
 @dataclass(frozen=True)
