@@ -22,6 +22,7 @@ BENCHMARKS = {
     "training_step.py": ["--batch-size=64", "--rounds=1"],
     "reference_memory.py": ["--paths=1000"],
     "asking.py": ["--certificates=2", "--samples=1000"],
+    "workers.py": ["--steps=3", "--rounds=1"],
 }
 
 BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
@@ -118,6 +119,7 @@ def test_benchmarks_print_one_json_object(script):
         "training_step.py": "ratio",
         "reference_memory.py": "extra_mb",
         "asking.py": "ratio_at_equal_accuracy",
+        "workers.py": "ratio",
     }
     assert figure[script] in json.loads(result.stdout)
 

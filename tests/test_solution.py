@@ -237,6 +237,15 @@ def test_the_same_family_with_other_settings_is_refused(tmp_path, own, user_file
         fk.load(tmp_path / "run", other)
 
 
+def test_an_artifact_from_before_its_inputs_were_ordered_is_refused(tmp_path):
+    quick(fk.Rainbow(), ARCHITECTURES["multilevel"]).save(tmp_path)
+    data = json.loads((tmp_path / MANIFEST).read_bytes())
+    assert data.pop("exchanged") == ["x", "sigma"]
+    (tmp_path / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(ArtifactError, match="it was trained with no variables in order"):
+        fk.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("-1.0, 1.0", "-1.0, 1.5"), ("sigma=fk.Box", "vol=fk.Box")]
 )

@@ -21,6 +21,7 @@ from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.rainbow import Rainbow
 from feynkac.files import sha256
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
@@ -120,6 +121,11 @@ def test_measures_are_read_back_exactly():
     assert found == MIXED
     assert torch.equal(found.mean, MIXED.mean)
     assert torch.equal(found.std, MIXED.std)
+
+
+def test_variables_in_order_are_read_back():
+    domain = Rainbow().domain
+    assert read_domain(record_domain(domain), domain.exchanged).exchanged == ("x", "sigma")
 
 
 def test_measures_are_told_apart_by_their_records():

@@ -88,9 +88,11 @@ _HOMES = {
     "Solution": "solution",
     "Source": "families",
     "SphericalRadial": "sampling.spherical",
+    "Spread": "families",
     "StepDecay": "training.schedules",
     "TimeDependent": "families",
     "Training": "training.settings",
+    "Trapezoid": "sampling.trapezoid",
     "Uncertainty": "analysis.uncertainty",
     "VectorValued": "families",
     "add_control": "control",
@@ -178,9 +180,11 @@ __all__ = [
     "Solution",
     "Source",
     "SphericalRadial",
+    "Spread",
     "StepDecay",
     "TimeDependent",
     "Training",
+    "Trapezoid",
     "Uncertainty",
     "VectorValued",
     "add_control",
@@ -264,6 +268,7 @@ if TYPE_CHECKING:
         Sabr,
         Sampled,
         Source,
+        Spread,
         TimeDependent,
         VectorValued,
     )
@@ -280,6 +285,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.reference import Estimate, monte_carlo
     from feynkac.sampling.sobol import Sobol
     from feynkac.sampling.spherical import SphericalRadial
+    from feynkac.sampling.trapezoid import Trapezoid
     from feynkac.solution import Solution
     from feynkac.solver import solve
     from feynkac.training.gauss_newton import GaussNewton

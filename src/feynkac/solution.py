@@ -301,7 +301,7 @@ def _read_control(folder: str | Path) -> Control | None:
     if not (path / MANIFEST).exists():
         return None
     manifest, weights = read_artifact(path)
-    domain = read_domain(manifest.domain)
+    domain = read_domain(manifest.domain, manifest.exchanged)
     try:
         network = Network(manifest.run.architecture, domain)
         network.load_state_dict(weights)
@@ -326,6 +326,8 @@ def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path)
     # the order of the variables counts: it is that of the network's inputs
     if list(record_domain(family.domain).items()) != list(manifest.domain.items()):
         found.append(f"the domain is another, {family.domain} here")
+    if family.domain.exchanged != manifest.exchanged:
+        found.append(f"it was trained with {manifest.exchanged or 'no variables'} in order")
     if found:
         raise ArtifactError(
             f"{folder} was trained for another family ({found[0]}); "

@@ -79,7 +79,7 @@ def solve(
     Example:
         >>> import feynkac as fk
         >>> fk.solve(fk.BlackScholes(), steps=3, seed=0).manifest.parameters
-        2977
+        11073
     """
     started = time.perf_counter()
     lengths = {"steps": steps, "budget": budget, "seed": seed}

@@ -7,7 +7,7 @@ SHA-256 of the weights. It is written last and atomically, so a folder with a ma
 import datetime
 import functools
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -86,6 +86,8 @@ class Manifest(BaseModel):
     versions: dict[str, str]
     run: Run
     domain: dict[str, MeasureRecord]
+    exchanged: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
+    """Variables that the network sees in order, see `Domain.exchanging`."""
     steps: Annotated[int, Field(ge=0)]
     paths: Annotated[int, Field(ge=1)]
     """Per input: those of the run's settings, or what it chose itself."""
@@ -122,6 +124,7 @@ def make_manifest(
         },
         run=run,
         domain=record_domain(domain),
+        exchanged=domain.exchanged,
         steps=steps,
         paths=paths or run.training.paths,
         seconds=seconds,
@@ -136,9 +139,10 @@ def record_domain(domain: Domain) -> dict[str, MeasureRecord]:
     return {name: MeasureRecord(**box.record()) for name, box in domain.boxes.items()}
 
 
-def read_domain(record: dict[str, MeasureRecord]) -> Domain:
+def read_domain(record: dict[str, MeasureRecord], exchanged: Sequence[str] = ()) -> Domain:
     """The domain with these measures."""
-    return Domain(**{name: read_measure(entry) for name, entry in record.items()})
+    domain = Domain(**{name: read_measure(entry) for name, entry in record.items()})
+    return domain.exchanging(*exchanged) if exchanged else domain
 
 
 def read_measure(record: MeasureRecord) -> Measure:

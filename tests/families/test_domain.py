@@ -356,3 +356,43 @@ def test_extrapolation_is_allowed_but_not_to_infinity():
     assert PUT.join(AT | {"x": 20.0, "t": 3.0}, extrapolate=True)[:2].tolist() == [20.0, 3.0]
     with pytest.raises(InputError, match="x = -inf is not a finite number"):
         PUT.join(AT | {"x": -math.inf}, extrapolate=True)
+
+
+def exchanging():
+    box = Box(0, 1, shape=(3,))
+    return Domain(x=box, t=Box(0, 1), s=box).exchanging("x", "s")
+
+
+def test_exchangeable_entries_are_ordered_together(generator):
+    domain = exchanging()
+    inputs = domain.sample(50, generator)
+    x, t, p = domain.split(domain.ordered(inputs))
+    before, time, q = domain.split(inputs)
+    assert torch.equal(x, before.sort(-1).values)
+    assert torch.equal(t, time)
+    pairs = [torch.stack(part, -1) for part in ((x, p.s), (before, q.s))]
+    for found, expected in zip(*(part.tolist() for part in pairs), strict=True):
+        assert sorted(found) == sorted(expected)
+
+
+def test_ordering_twice_is_ordering_once(generator):
+    domain = exchanging()
+    inputs = domain.ordered(domain.sample(50, generator))
+    assert torch.equal(domain.ordered(inputs), inputs)
+
+
+def test_without_exchangeable_variables_nothing_is_ordered(generator):
+    domain = Domain(x=Box(0, 1, shape=(3,)), t=Box(0, 1))
+    inputs = domain.sample(5, generator)
+    assert domain.ordered(inputs) is inputs
+
+
+def test_a_domain_that_exchanges_has_the_same_variables():
+    domain = exchanging()
+    assert domain == Domain(**domain.boxes)
+
+
+@pytest.mark.parametrize("names", [(), ("x", "t"), ("x", "nu")], ids=str)
+def test_only_variables_of_one_shape_exchange_entries(names):
+    with pytest.raises(InputError, match=r"known and of one shape.*the domain has x, t, s\."):
+        exchanging().exchanging(*names)

@@ -14,6 +14,7 @@ from feynkac.interfaces.parsing import (
     parse_given,
     parse_point,
     parse_scheme,
+    parse_seeds,
 )
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
@@ -201,3 +202,16 @@ def test_what_is_no_correlation_is_shown(text):
 def test_a_correlation_given_twice_is_refused(again):
     with pytest.raises(InputError, match=r"the correlation of [ab] and [ab] is given twice"):
         parse_correlations(["a,b=0.1", again])
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("0", (0,)), ("0-3", (0, 1, 2, 3)), ("2, 0-1", (2, 0, 1)), ("1,1", (1,))]
+)
+def test_seeds(text, seeds):
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "0..3", "0,"])
+def test_other_texts_are_not_seeds(text):
+    with pytest.raises(InputError, match="expected 0,1 or 0-3"):
+        parse_seeds(text)

@@ -5,9 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
-from feynkac.errors import InputError
 from feynkac.interfaces.cli import app
-from feynkac.interfaces.reproducing import parse_seeds
 
 
 def run(*arguments: object) -> Result:
@@ -19,19 +17,6 @@ def run(*arguments: object) -> Result:
 @pytest.fixture
 def places(tmp_path):
     return ("--out", tmp_path / "results", "--runs", tmp_path / "runs")
-
-
-@pytest.mark.parametrize(
-    ("text", "seeds"), [("0", (0,)), ("0-3", (0, 1, 2, 3)), ("2, 0-1", (2, 0, 1)), ("1,1", (1,))]
-)
-def test_seeds(text, seeds):
-    assert parse_seeds(text) == seeds
-
-
-@pytest.mark.parametrize("text", ["", "a", "3-1", "-1", "0..3", "0,"])
-def test_other_texts_are_not_seeds(text):
-    with pytest.raises(InputError, match="expected 0,1 or 0-3"):
-        parse_seeds(text)
 
 
 def test_a_result_is_printed_and_written(tmp_path, places):

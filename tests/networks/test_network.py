@@ -195,3 +195,16 @@ def test_compiled_layers_keep_names_and_values(generator):
     network.compile_layers("cpu")
     torch.testing.assert_close(network(inputs), plain)
     assert list(network.state_dict()) == names
+
+
+def test_a_network_does_not_see_the_order_of_exchangeable_entries(generator):
+    box = Box(0, 1, shape=(3,))
+    domain = Domain(x=box, t=Box(0, 1), s=box).exchanging("x", "s")
+    network = make_network(Smooth(width=8, depth=1), domain, generator).double()
+    inputs = domain.sample(20, generator, torch.float64).requires_grad_()
+    swapped = inputs[:, [2, 0, 1, 3, 6, 4, 5]]
+    torch.testing.assert_close(network(swapped), network(inputs), rtol=0, atol=0)
+    slopes, moved = (torch.autograd.grad(network(v).sum(), inputs)[0] for v in (inputs, swapped))
+    torch.testing.assert_close(moved, slopes)
+    other = inputs[:, [2, 0, 1, 3, 4, 5, 6]]  # x alone
+    assert (network(other) - network(inputs)).abs().min() > 0

@@ -6,10 +6,11 @@ import pytest
 import torch
 from scipy import stats
 
-from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid
+from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid, Heston
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
-from feynkac.sampling.labels import batches, differential_labels, labels, payoffs
+from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.labels import batches, differential_labels, draw_paths, labels, payoffs
 from feynkac.sampling.noise import Antithetic, Independent, Shape, normals
 from feynkac.sampling.spherical import SphericalRadial
 
@@ -152,3 +153,13 @@ def test_batches_average_the_asked_number_of_paths():
     inputs = BlackScholes().domain.sample(32, generator)
     expected = labels(BlackScholes(), Exact(), inputs, generator, paths=8)
     assert torch.equal(stream(count=1, paths=8)[0][1], expected)
+
+
+def test_only_normals_that_are_left_are_drawn(generator):
+    """A step of Heston's has two, and one of them is integrated."""
+    family = Heston()
+    inputs = family.domain.sample(3, generator)
+    drawn = draw_paths(family, FamilySteps(steps=8), SphericalRadial(), inputs, 1, generator)
+    assert drawn.z.shape == (8, 3, 17, 1)
+    plain = draw_paths(family, EulerMaruyama(steps=8), SphericalRadial(), inputs, 1, generator)
+    assert plain.z.shape == (8, 3, 33, 2)

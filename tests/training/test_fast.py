@@ -96,6 +96,13 @@ def test_sobol_points_are_chosen_where_the_payoff_has_a_kink_in_one_dimension():
     assert choose_noise(fk.BlackScholes(), fk.Exact()) == Sobol()
 
 
+@pytest.mark.parametrize("family", [fk.Rainbow(), fk.Spread()], ids=lambda f: f.name())
+def test_the_trapezoidal_rule_with_few_nodes_is_chosen_for_one_smooth_normal(family):
+    setup = fast_setup(family)
+    assert setup.noise == fk.Trapezoid()
+    assert setup.paths == 16
+
+
 def test_cubature_with_too_many_points_is_not_considered():
     assert choose_noise(Flat(3), fk.EulerMaruyama(steps=21)) == SphericalRadial()  # 127 points
     assert choose_noise(Flat(3), fk.EulerMaruyama(steps=22)) != SphericalRadial()
@@ -115,6 +122,13 @@ def test_the_scheme_is_exact_where_possible():
     assert suitable_scheme(Twisted(4)) == fk.EulerMaruyama(steps=25)
     assert suitable_scheme(fk.Heston()) == fk.FamilySteps(steps=4)
     assert fast_setup(fk.BlackScholes(), fk.EulerMaruyama(3)).scheme == fk.EulerMaruyama(3)
+
+
+def test_steps_are_doubled_until_their_error_is_small():
+    """At 16 steps the double well is off by 0.0007 in the mean, but at a few inputs far more."""
+    assert default_scheme(fk.DoubleWell()) == fk.FamilySteps(steps=32)
+    assert default_scheme(fk.Heston()) == fk.FamilySteps(steps=8)
+    assert default_scheme(fk.Sabr()) == fk.FamilySteps(steps=4)
 
 
 def test_a_scheme_must_suit_the_family():

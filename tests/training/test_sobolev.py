@@ -96,6 +96,7 @@ def test_scales_are_those_of_the_solution(family, generator):
     partials["t"] = partials["t"] * 2.0 * point.t.sqrt()
     slopes = torch.cat([partials[n].flatten(1) for n in domain.boxes], 1) * network.std / u.std()
     rms = slopes.square().mean(0).sqrt()
+    rms = rms.clamp_min(0.1 * rms.max())
     assert scales.shift.item() == pytest.approx(u.mean().item(), rel=0.02)
     assert scales.scale.item() == pytest.approx(u.std().item(), rel=0.02)
     torch.testing.assert_close(scales.slopes.double(), 1.0 / rms, rtol=0.05, atol=0)

@@ -1,6 +1,7 @@
 """Figures (extra `plot`). Each function draws one file and returns its path."""
 
 import io
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 
 from feynkac.analysis.partials import greek_value
 from feynkac.experiments.dimensions import Study
+from feynkac.experiments.search_report import Row, best_so_far
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.files import write_atomically
 from feynkac.solution import Solution
@@ -76,6 +78,25 @@ def draw_scaling(study: Study, path: Path) -> Path:
         axes.set(
             xlabel="inputs 1 + d + d²", ylabel=f"{label} to L1 = {study.target:g}", title=title
         )
+    return write_figure(figure, path)
+
+
+def draw_search(rows: Sequence[Row], path: Path) -> Path:
+    """The smallest error so far against seconds of training, each trial's last, the default's."""
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    times, errors = best_so_far(rows)
+    axes.step(times, errors, where="post", label="best so far")
+    ends = itertools.accumulate(row.last.get("seconds") or 0.0 for row in rows)
+    for row, end in zip(rows, ends, strict=True):
+        style = "full" if row.status == "finished" else "none"
+        axes.plot(end, row.l1, "o", ms=4, color="tab:red", fillstyle=style)
+        axes.annotate(str(row.number), (end, row.l1), va="bottom", color="grey", fontsize=8)
+    axes.plot([], [], "o", ms=4, color="tab:red", label="a trial (hollow: stopped early)")
+    if rows and math.isfinite(rows[0].l1):
+        axes.axhline(rows[0].l1, ls=":", color="grey", label="default")
+    axes.set(yscale="log", xlabel="seconds of training, trial after trial", ylabel="L1, Eq. (9)")
+    axes.legend()
     return write_figure(figure, path)
 
 

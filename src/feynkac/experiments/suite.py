@@ -28,6 +28,7 @@ from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
+from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
 from feynkac.solution import Solution
 from feynkac.solver import solve
@@ -58,9 +59,9 @@ MODELS = (
     Model("sabr", Sabr()),
     Model("multi-asset, basket call", MultiAsset()),
     Model("multi-asset, basket put", MultiAsset(10, Payoff("put"))),
-    Model("multi-asset, spread", MultiAsset(2, Payoff("call", on="spread"))),
     Model("rainbow, best of", Rainbow()),
     Model("rainbow, worst of", Rainbow(payoff=Payoff("put", on="min"))),
+    Model("spread", Spread()),
     Model("geometric-basket, 50 assets", GeometricBasket(), 0.002),
     Model("channel", Channel(), 0.005),
     Model("double-well", DoubleWell()),

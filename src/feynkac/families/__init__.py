@@ -45,6 +45,7 @@ from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
+from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, Point
 
@@ -93,6 +94,7 @@ __all__ = [
     "Sabr",
     "Sampled",
     "Source",
+    "Spread",
     "TimeDependent",
     "VectorValued",
 ]

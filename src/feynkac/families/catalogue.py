@@ -30,6 +30,7 @@ from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
+from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
 
 BUILT_IN: dict[str, type[Family]] = {
@@ -37,7 +38,7 @@ BUILT_IN: dict[str, type[Family]] = {
     for cls in (
         *(BlackScholes, BasketPut, HeatParaboloid, HeatGaussian),  # the paper's
         *(BlackScholesMerton, Digital, Barrier, Bachelier, Cev, Heston, Sabr),
-        *(MultiAsset, GeometricBasket, Rainbow),
+        *(MultiAsset, GeometricBasket, Rainbow, Spread),
         *(OrnsteinUhlenbeck, Channel, DoubleWell),
     )
 }

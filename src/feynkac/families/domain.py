@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.exchange import check_exchange, in_order
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
@@ -47,6 +48,8 @@ class Domain:
     """
 
     boxes: Mapping[str, Measure]
+    exchanged: tuple[str, ...]
+    """Variables whose entries may change places, see `exchanging`."""
 
     def __init__(self, *, x: Measure, t: Measure, **parameters: Measure) -> None:
         self.boxes = {"x": x, "t": t, **parameters}
@@ -60,6 +63,7 @@ class Domain:
         self._sizes = [box.size for box in measures]
         where = self.slices()
         self._uneven = [(where[n], m) for n, m in self.boxes.items() if not isinstance(m, Box)]
+        self.exchanged = ()
 
     def __repr__(self) -> str:
         return f"Domain({', '.join(f'{name}={box}' for name, box in self.boxes.items())})"
@@ -114,8 +118,19 @@ class Domain:
             {'x': slice(0, 2, None), 't': slice(2, 3, None)}
         """
         ends = [sum(self._sizes[: i + 1]) for i in range(len(self._sizes))]
-        starts = [0, *ends[:-1]]
-        return {n: slice(a, b) for n, a, b in zip(self.boxes, starts, ends, strict=True)}
+        return {n: slice(b - s, b) for n, s, b in zip(self.boxes, self._sizes, ends, strict=True)}
+
+    def exchanging(self, *names: str) -> "Domain":
+        """The same, where u stays the same if the entries of these variables change places."""
+        check_exchange(self.boxes, names)
+        found = Domain(**self.boxes)
+        found.exchanged = names
+        return found
+
+    def ordered(self, inputs: Tensor) -> Tensor:
+        """Exchangeable entries in order, see `exchange.py`.  Shape: `(…, dim)` → `(…, dim)`."""
+        places = [self.slices()[name] for name in self.exchanged]
+        return in_order(inputs, places) if places else inputs
 
     def split(self, inputs: Tensor) -> Point:
         """Views of the flat input by variable.  Shape: `(…, dim)` → `Point`."""
@@ -164,8 +179,7 @@ class Domain:
 
     def _inside(self, inputs: Tensor) -> Tensor:
         low, high = self._low.to(inputs.device), self._high.to(inputs.device)
-        slack = ROUNDING * torch.maximum(low.abs(), high.abs())
-        value = inputs.double()
+        slack, value = ROUNDING * torch.maximum(low.abs(), high.abs()), inputs.double()
         return (value >= low - slack) & (value <= high + slack)
 
     def _check_names(self, values: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ base classes, found with `isinstance`:
   (more or fewer Brownian motions than dimensions), `VectorValued` (several φ at once), `Pays` (φ is
   a payoff object), `Jumps` (φ is not continuous);
 - of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours),
-  `Conditional` (part of their noise is integrated in closed form);
+  `Conditional` (part of their noise is integrated in closed form, or controlled);
 - of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
   `NamedGreeks` (derivatives with names).
 """
@@ -24,7 +24,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -183,13 +183,19 @@ class OwnSteps(ABC):
 
 
 class Conditional(OwnSteps):
-    """Capability: what a path earns, with part of its noise integrated in closed form."""
+    """Capability: what a path earns, with less noise.
+
+    A part of it is integrated in closed form, or a control variate added.
+    """
+
+    kept: ClassVar[int] = 1
+    """How many of a step's normals are not integrated; they are its first ones."""
 
     @abstractmethod
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """Mean of what paths of `step` earn over a part of z, the same for all steps.
+        """The same mean as what paths of `step` earn, from the first `kept` normals of each step.
 
-        Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, 1)`.
+        Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, kept or m)` → `(…, 1)`.
         """
 
 

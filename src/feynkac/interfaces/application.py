@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 P = ParamSpec("P")
-EXTRAS = {"matplotlib": "plot", "emcee": "uq", "SALib": "uq"}
+EXTRAS = {
+    "matplotlib": "plot",
+    "emcee": "uq",
+    "SALib": "uq",
+    "ray": "ray",
+    "grpc": "ray",
+    "optuna": "ray",
+}
 """Which extra brings a module."""
 
 app = typer.Typer(
@@ -67,6 +74,11 @@ def options(
 
 
 _debug = False
+
+
+def debugging() -> bool:
+    """Whether the user wants to see what goes on inside."""
+    return _debug
 
 
 def command(body: Callable[P, None]) -> Callable[P, None]:

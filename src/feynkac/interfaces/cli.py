@@ -1,18 +1,14 @@
-"""The command `feynkac`: solving, measuring, experiments; more in the files beside this."""
+"""The command `feynkac`: measuring and experiments; more in the files beside this."""
 
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from feynkac.errors import InputError
-from feynkac.interfaces import authoring, reproducing  # noqa: F401  (their commands)
+from feynkac.interfaces import authoring, reproducing, searching, solving  # noqa: F401
 from feynkac.interfaces.application import (
-    Dim,
-    FamilyName,
-    Fields,
     Json,
     RunFolder,
     Seed,
@@ -23,7 +19,7 @@ from feynkac.interfaces.application import (
     print_json,
 )
 from feynkac.interfaces.asking import with_control
-from feynkac.interfaces.parsing import family_settings, parse_scheme
+from feynkac.interfaces.parsing import parse_scheme
 
 if TYPE_CHECKING:
     from feynkac.solution import Solution
@@ -72,55 +68,6 @@ def families(as_json: Json = False) -> None:
 
 
 @command
-def solve(
-    family: FamilyName,
-    method: Annotated[
-        Literal["fast", "paper"], typer.Option(help="Ours, or the paper's.")
-    ] = "fast",
-    steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
-    budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
-    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
-    dim: Dim = None,
-    field: Fields = None,
-    scheme: Annotated[
-        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
-    ] = "auto",
-    batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
-    paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
-    compiling: Annotated[bool, typer.Option("--compile/--no-compile")] = False,
-    as_json: Json = False,
-) -> None:
-    """Train one network for a whole FAMILY. The same command again continues the run."""
-    from feynkac.families.catalogue import find_family
-    from feynkac.interfaces.console import training_display
-    from feynkac.solver import execute, plan_run
-
-    start = time.perf_counter()
-    chosen = find_family(family, family_settings(dim, field or []))
-    training = {
-        "steps": steps,
-        "budget": budget,
-        "seed": seed,
-        "batch_size": batch_size,
-        "paths": paths,
-        "device": device,
-        "compile": compiling,
-    }
-    run = plan_run(chosen, method, None, parse_scheme(scheme), training)
-    folder = out or Path("runs") / run.folder_name
-    with training_display() as report:
-        solution = execute(run, chosen, folder, report, start)
-    curve = _draw_error_curve(solution, folder)
-    result = _summary(solution, folder) | {"wall_seconds": time.perf_counter() - start}
-    if as_json:
-        return print_json(result)
-    _print_errors(f"{run.family.name}, method {method}", result)
-    return typer.echo(f"saved in {folder}" + (f", error curve in {curve}" if curve else ""))
-
-
-@command
 def evaluate(
     run: RunFolder,
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
@@ -137,7 +84,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
-    from feynkac.interfaces.console import fraction_display
+    from feynkac.interfaces.console import fraction_display, print_errors
 
     if out and not certify:
         raise InputError("--out draws the map of errors; add --map.")
@@ -151,7 +98,7 @@ def evaluate(
     result = {"run": str(run), "seed": seed, **errors.record()}
     if as_json:
         return print_json(result)
-    return _print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
+    return print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
 
 
 @command
@@ -299,51 +246,3 @@ def _parse_dims(text: str) -> list[int]:
 
 def _announce(text: str) -> None:
     typer.echo(text, err=True)
-
-
-def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
-    manifest = solution.manifest
-    return {
-        "family": manifest.family.name,
-        "method": manifest.run.method,
-        "seed": manifest.run.training.seed,
-        "run": str(folder),
-        "parameters": manifest.parameters,
-        **{k: v for k, v in manifest.history[-1].items() if k != "step"},
-        "steps": manifest.steps,
-        "paths": manifest.paths,
-        "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),
-        "versions": manifest.versions,
-    }
-
-
-def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
-    try:
-        from feynkac.experiments.figures import draw_error_curve
-    except ModuleNotFoundError:  # the plot extra is not installed
-        return None
-    return draw_error_curve(solution.manifest.history, folder / "error.png")
-
-
-def _print_errors(title: str, result: dict[str, Any]) -> None:
-    from feynkac.interfaces.console import decimals, print_table
-
-    shown = {
-        "L1 error, Eq. (9)": f"{decimals(result['l1'])} ± {decimals(result['l1_se'])}",
-        "L2 error": decimals(result["l2"]),
-        "largest error seen": decimals(result["max"]),
-        "L1 of predicting the mean": decimals(result["mean_baseline"]),
-        "L1 of a linear fit": decimals(result["linear_baseline"]),
-        "mean s.e. of the reference": decimals(result["reference_se"]),
-        "inputs": str(result["inputs"]),
-    }
-    if "steps" in result:
-        shown |= {
-            "steps": str(result["steps"]),
-            "seconds": f"{result['seconds']:.1f}",
-            "parameters": str(result["parameters"]),
-        }
-    if bias := result.get("discretisation"):
-        error = f"{decimals(bias['l1'])} ± {decimals(bias['se'])}"
-        shown["estimated error of the scheme"] = error
-    print_table(title, ("", "value"), list(shown.items()))

@@ -7,7 +7,7 @@ Progress goes to standard error, so that standard output stays free for results.
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -23,30 +23,41 @@ if TYPE_CHECKING:
 @contextmanager
 def training_display() -> Iterator["Callable[[Progress], None]"]:
     """A function to give to `solve(report=…)`."""
+    with runs_display([""]) as show:
+        yield lambda progress: show(0, progress)
+
+
+@contextmanager
+def runs_display(names: Sequence[str]) -> Iterator["Callable[[int, Progress], None]"]:
+    """A line for each of several runs; the function says which one has come how far."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _plain_line
+        yield lambda run, progress: _plain_line(names[run], progress)
         return
     with LiveProgress(
-        TextColumn("step {task.completed:>6.0f}/{task.total:.0f}"),
+        TextColumn("{task.description}step {task.completed:>6.0f}/{task.total:.0f}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[status]}"),
         TimeRemainingColumn(compact=True),
         console=console,
         transient=True,
     ) as live:
-        task = live.add_task("training", total=1, status="compiling and timing the first steps")
-        last = ""
+        waiting = "waiting" if len(names) > 1 else "compiling and timing the first steps"
+        tasks = [live.add_task(_before(name), total=1, status=waiting) for name in names]
+        errors = [""] * len(names)
 
-        def show(progress: "Progress") -> None:
-            nonlocal last
+        def show(run: int, progress: "Progress") -> None:
             if progress.record:
-                last = _error_text(progress.record)
+                errors[run] = _error_text(progress.record)
             speed = progress.step / max(progress.seconds, 1e-9)
-            status = f"loss {progress.loss:.4g}  {last}  {speed:.1f} steps/s"
-            live.update(task, completed=progress.step, total=progress.steps, status=status)
+            status = f"loss {progress.loss:.4g}  {errors[run]}  {speed:.1f} steps/s"
+            live.update(tasks[run], completed=progress.step, total=progress.steps, status=status)
 
         yield show
+
+
+def _before(name: str) -> str:
+    return f"{name}  " if name else ""
 
 
 @contextmanager
@@ -61,11 +72,11 @@ def fraction_display(label: str) -> Iterator["Callable[[float], None]"]:
         yield lambda fraction: live.update(task, completed=fraction)
 
 
-def _plain_line(progress: "Progress") -> None:
+def _plain_line(name: str, progress: "Progress") -> None:
     if progress.record:
         left = progress.seconds / progress.step * (progress.steps - progress.step)
         sys.stderr.write(
-            f"step {progress.step}/{progress.steps}  loss {progress.loss:.4g}  "
+            f"{_before(name)}step {progress.step}/{progress.steps}  loss {progress.loss:.4g}  "
             f"{_error_text(progress.record)}  {progress.step / progress.seconds:.1f} steps/s  "
             f"{left:.0f} s left\n"
         )
@@ -89,3 +100,26 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 120
     Console(width=width).print(table)
+
+
+def print_errors(title: str, result: dict[str, Any]) -> None:
+    """What `solve` and `evaluate` found, as a table."""
+    shown = {
+        "L1 error, Eq. (9)": f"{decimals(result['l1'])} ± {decimals(result['l1_se'])}",
+        "L2 error": decimals(result["l2"]),
+        "largest error seen": decimals(result["max"]),
+        "L1 of predicting the mean": decimals(result["mean_baseline"]),
+        "L1 of a linear fit": decimals(result["linear_baseline"]),
+        "mean s.e. of the reference": decimals(result["reference_se"]),
+        "inputs": str(result["inputs"]),
+    }
+    if "steps" in result:
+        shown |= {
+            "steps": str(result["steps"]),
+            "seconds": f"{result['seconds']:.1f}",
+            "parameters": str(result["parameters"]),
+        }
+    if bias := result.get("discretisation"):
+        error = f"{decimals(bias['l1'])} ± {decimals(bias['se'])}"
+        shown["estimated error of the scheme"] = error
+    print_table(title, ("", "value"), list(shown.items()))

@@ -93,6 +93,22 @@ def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, An
     return settings
 
 
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds from `0,1` or `0-3`.
+
+    Example:
+        >>> parse_seeds("0-2,7")
+        (0, 1, 2, 7)
+    """
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        if match is None or (match[2] and int(match[2]) < int(match[1])):
+            raise InputError(f"cannot read the seeds {text!r}; expected 0,1 or 0-3.")
+        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(found)
+
+
 def parse_given(texts: list[str]) -> dict[str, Any]:
     """Inputs of an uncertainty run: `sigma=normal(0.3,0.05)` and `t=0.5`.
 

@@ -1,6 +1,5 @@
 """The command `reproduce`: the paper's tables, figures and theorems."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,6 +7,7 @@ import typer
 
 from feynkac.errors import InputError
 from feynkac.interfaces.application import Json, command, print_json
+from feynkac.interfaces.parsing import parse_seeds
 
 BUDGETS = {"all": "20m"}
 BUDGET = "2m"
@@ -67,22 +67,6 @@ def reproduce(
         print_table(each.result.title, each.result.columns, each.result.rows)
         typer.echo("\n".join(("scale: " + each.result.scale, *each.result.notes)))
     return typer.echo(f"written to {out}")
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from `0,1` or `0-3`.
-
-    Example:
-        >>> parse_seeds("0-2,7")
-        (0, 1, 2, 7)
-    """
-    found: dict[int, None] = {}
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
-        if match is None or (match[2] and int(match[2]) < int(match[1])):
-            raise InputError(f"cannot read the seeds {text!r}; expected 0,1 or 0-3.")
-        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return tuple(found)
 
 
 def _seconds(text: str) -> float:

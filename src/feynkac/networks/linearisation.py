@@ -138,18 +138,19 @@ def push_forward(lin: Linearisation, step: Step) -> tuple[Tensor, Tensor]:
 def gram(lin: Linearisation) -> Tensor:
     """J Jᵀ, values first, then slopes.  Shape: `(R, R)` with R = N (1 + k)."""
     n, k = lin.slope.shape
-    kernel = lin.value.new_zeros(n * (1 + k), n * (1 + k))
+    slopes = (n, k, n * k)  # rows apart by input and direction, so that what is n × n broadcasts
+    values, edge = (lin.value.new_zeros(n, size) for size in (n, n * k))
+    corner, cross = (lin.value.new_zeros(slopes) for _ in range(2))
     for h, dh, a, da in lin.layers:
         dh, da = dh.flatten(0, 1), da.flatten(0, 1)
         hh, aa = h @ h.mT + 1.0, a @ a.mT  # the 1 is the bias
-        h_dh, a_da = h @ dh.mT, a @ da.mT
-        wide_hh, wide_aa = (m.repeat_interleave(k, 1) for m in (hh, aa))
-        kernel[:n, :n].addcmul_(aa, hh)
-        kernel[:n, n:].addcmul_(a_da, wide_hh).addcmul_(wide_aa, h_dh)
-        both_hh, both_aa = (m.repeat_interleave(k, 0) for m in (wide_hh, wide_aa))
-        cross = a_da.repeat_interleave(k, 0).mT * h_dh.repeat_interleave(k, 0)
-        corner = kernel[n:, n:]
-        corner.addcmul_(da @ da.mT, both_hh).addcmul_(both_aa, dh @ dh.mT)
-        corner.add_(cross).add_(cross.mT)
-    kernel[n:, :n] = kernel[:n, n:].mT
-    return kernel
+        h_dh, da_a = h @ dh.mT, da @ a.mT
+        wide_hh, wide_aa, wide_da_a = (m.repeat_interleave(k, 1) for m in (hh, aa, da_a))
+        values.addcmul_(aa, hh)
+        edge.addcmul_(da_a.mT, wide_hh).addcmul_(wide_aa, h_dh)
+        corner.addcmul_((da @ da.mT).view(slopes), wide_hh.unsqueeze(1))
+        corner.addcmul_((dh @ dh.mT).view(slopes), wide_aa.unsqueeze(1))
+        cross.addcmul_(wide_da_a.view(slopes), h_dh.unsqueeze(1))
+    half = cross.flatten(0, 1)
+    lower = torch.cat([edge.mT, corner.flatten(0, 1) + half + half.mT], dim=1)
+    return torch.cat([torch.cat([values, edge], dim=1), lower])

@@ -29,6 +29,7 @@ class Network(nn.Module):
     def __init__(self, architecture: Architecture, domain: Domain, outputs: int = 1) -> None:
         super().__init__()
         self.time = domain.slices()["t"] if architecture.root_time else None
+        self.ordered = domain.ordered
         self.shortest = SHORTEST_TIME * domain.boxes["t"].high[0]
         mean, std = moments(domain, architecture.root_time)
         self.register_buffer("mean", mean.float(), persistent=False)
@@ -45,7 +46,8 @@ class Network(nn.Module):
         return values.reshape(*inputs.shape[:-1], values.shape[-1])  # type: ignore[no-any-return]
 
     def normalise(self, inputs: Tensor) -> Tensor:
-        """Mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
+        """Exchangeable entries in order; mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
+        inputs = self.ordered(inputs)
         if self.time is not None:
             root = inputs[..., self.time].clamp_min(self.shortest).sqrt()
             inputs = inputs.clone()

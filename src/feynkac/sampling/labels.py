@@ -11,7 +11,7 @@ from torch import Tensor
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.alignment import align
 from feynkac.sampling.noise import Draw, Noise, Shape, normals
-from feynkac.sampling.path import earned, integrates_noise
+from feynkac.sampling.path import earned, integrates_noise, label_normals
 from feynkac.sampling.scheme import Scheme
 
 
@@ -40,9 +40,10 @@ def draw_paths(
 ) -> Draw:
     """Normals for about `paths` paths from each of `inputs`, turned where that helps.
 
-    Where a part of the noise is integrated, only the rest of it counts, and turning mixes the two.
+    Where a part of the noise is integrated, only the rest is drawn, and it is not turned.
     """
-    shape = Shape(len(inputs), paths, scheme.draws, noise_dim(family), scheme.increments)
+    dim = label_normals(family, scheme)
+    shape = Shape(len(inputs), paths, scheme.draws, dim, scheme.increments)
     draw = noise.draw(shape, generator, inputs.dtype)
     turned = noise.aligned and not integrates_noise(family, scheme)
     return align(family, inputs, draw) if turned else draw

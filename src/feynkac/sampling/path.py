@@ -60,6 +60,17 @@ def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[Conditional]:
     return isinstance(family, Conditional) and isinstance(scheme, FamilySteps)
 
 
+def label_normals(family: Family, scheme: Scheme) -> int:
+    """How many normals of a step a label depends on.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> label_normals(Heston(), FamilySteps())
+        1
+    """
+    return family.kept if integrates_noise(family, scheme) else noise_dim(family)
+
+
 def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
     """W_n φ(S_n) + G_n, or its mean over a part of z.
 

@@ -8,6 +8,7 @@ import functools
 import math
 
 import torch
+from torch import Tensor
 
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, jumps, noise_dim
@@ -21,10 +22,11 @@ from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Noise, make_generator
-from feynkac.sampling.path import weak_order
+from feynkac.sampling.path import integrates_noise, label_normals, weak_order
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.trapezoid import Trapezoid
 from feynkac.training.gauss_newton import GaussNewton
 from feynkac.training.muon import Muon
 from feynkac.training.schedules import LinearDecay
@@ -38,6 +40,7 @@ PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
 MOST_DOUBLINGS = 4
 NORMALS = 2048  # drawn for one input, if there are many inputs
 MOST_CUBATURE_PATHS = 128
+QUIET, FEWEST = 1e-5, 16  # relative variance of labels without noise to speak of; nodes
 
 
 def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
@@ -52,11 +55,12 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
     chosen = scheme or default_scheme(family)
     chosen.check(family)
     few = inputs <= FEW_INPUTS
-    paths = 512 if few else _affordable_paths(chosen.draws * noise_dim(family))
+    paths = 512 if few else _affordable_paths(chosen.draws * label_normals(family, chosen))
     noise = choose_noise(family, chosen, paths)
+    paths = _enough_nodes(family, chosen, paths) if isinstance(noise, Trapezoid) else paths
     if few:
         return Setup(
-            architecture=Smooth(width=32, depth=3, products=16),
+            architecture=Smooth(width=64, depth=3, products=32),
             scheme=chosen,
             noise=noise,
             optimiser=GaussNewton(),
@@ -126,35 +130,57 @@ def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
     if weak_order(family, scheme) is None:
         return 0.0
     generator = make_generator(0, "steps")
-    normals = inputs * scheme.draws * noise_dim(family)
+    normals = inputs * scheme.draws * label_normals(family, scheme)
     paths = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
     points = family.domain.sample(inputs, generator)
     found = relative_bias(family, scheme, Sobol(), points, paths, generator)
-    square = found.value.square() - found.error.square()
-    mean, error = float(square.mean()), float(square.std()) / math.sqrt(square.numel())
-    return math.sqrt(mean) if mean > 1.5 * error else 0.0
+    variance = found.error.square()
+    square = found.value.square() - variance
+    noise = (4.0 * square.clamp_min(0.0) + 2.0 * variance) * variance
+    mean, error = float(square.mean()), float(noise.sum().sqrt()) / square.numel()
+    return math.sqrt(mean) if mean > 2.0 * error else 0.0
 
 
 def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
-    """The noise whose labels of about `paths` paths vary least, measured on 16 inputs."""
-    normals = scheme.draws * noise_dim(family)
+    """The noise whose labels of about `paths` paths vary least, measured on 16 inputs.
+
+    At the median input: a scheme that overshoots at a few of them shall not decide.
+    """
+    normals = scheme.draws * label_normals(family, scheme)
     candidates: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         candidates.append(SphericalRadial())
-    return min(candidates, key=lambda noise: _variance(family, scheme, noise, paths))
+    if normals == 1 and integrates_noise(family, scheme):
+        candidates.append(Trapezoid())
+
+    def typical(noise: Noise) -> float:
+        return float(_variances(family, scheme, noise, paths).median(0).values.mean())
+
+    return min(candidates, key=typical)
 
 
-def _variance(family: Family, scheme: Scheme, noise: Noise, paths: int, repeats: int = 8) -> float:
-    """Variance of the labels, slopes included.
+def _enough_nodes(family: Family, scheme: Scheme, most: int) -> int:
+    """So many that the trapezoidal rule's labels have no noise to speak of."""
+    nodes = FEWEST
+    while nodes < most and _variances(family, scheme, Trapezoid(), nodes).mean() > QUIET:
+        nodes *= 2
+    return nodes
 
-    The median over the inputs: a scheme that overshoots at a few of them shall not decide.
+
+def _variances(
+    family: Family, scheme: Scheme, noise: Noise, paths: int, inputs: int = 16, repeats: int = 8
+) -> Tensor:
+    """Of a label and its slopes, relative to their mean variance over the inputs.
+
+    Shape: `(inputs, 1 + dim)`, or `(inputs, 1)` where slopes are not used.
     """
     generator = make_generator(0, "pilot")
     domain = family.domain
-    inputs = domain.sample(16, generator).repeat_interleave(repeats, 0)
-    draw = draw_paths(family, scheme, noise, inputs, paths, generator)
-    values, slopes = differential_labels(family, scheme, inputs, draw)
-    labels = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
-    labels = values if jumps(family) else labels
-    variance = labels.unflatten(0, (16, repeats)).var(1).median(0).values  # type: ignore[no-untyped-call]
-    return float(variance.mean())
+    points = domain.sample(inputs, generator).repeat_interleave(repeats, 0)
+    draw = draw_paths(family, scheme, noise, points, paths, generator)
+    values, slopes = differential_labels(family, scheme, points, draw)
+    both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
+    labels = (values if jumps(family) else both).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
+    scale = labels.mean(1).var(0).mean().clamp_min(torch.finfo(labels.dtype).tiny)
+    variances: Tensor = labels.var(1) / scale
+    return variances

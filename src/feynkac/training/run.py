@@ -21,6 +21,7 @@ from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Independent
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.trapezoid import Trapezoid
 from feynkac.training.settings import Training
 
 AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
@@ -29,7 +30,7 @@ AnyScheme = Annotated[
     Field(discriminator="kind"),
 ]
 AnyNoise = Annotated[
-    Independent | Antithetic | Sobol | SphericalRadial, Field(discriminator="kind")
+    Independent | Antithetic | Sobol | SphericalRadial | Trapezoid, Field(discriminator="kind")
 ]
 
 
@@ -72,6 +73,11 @@ def run_to_dict(run: Run) -> dict[str, Any]:
     """`run` as JSON-ready data."""
     data: dict[str, Any] = _ADAPTER.dump_python(run, mode="json")
     return data
+
+
+def run_from_dict(data: dict[str, Any]) -> Run:
+    """The run that `run_to_dict` wrote down."""
+    return _ADAPTER.validate_python(data)
 
 
 def record_family(family: Family) -> FamilyRecord:

@@ -1,10 +1,11 @@
 r"""The fast method's objective: fit values and slopes, each on its own scale.
 
-    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    ω_j = 1 / RMS(∂_j Y),
+    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    1/ω_j = max(R_j, max_i R_i/10),
 
-in normalised inputs and outputs. Labels are means over K paths from the same input, slopes their
-pathwise derivatives. The network sees √t in place of t, and its slope in √t is fitted: that label's
-variance stays bounded as t → 0, whereas the one in t grows like 1/t.
+in normalised inputs and outputs, R_j the root mean square of ∂_j Y. Labels are means over K paths
+from the same input, slopes their pathwise derivatives. The network sees √t in place of t, and its
+slope in √t is fitted: that label's variance stays bounded as t → 0, whereas the one in t grows like
+1/t.
 """
 
 from abc import abstractmethod
@@ -32,6 +33,8 @@ from feynkac.training.diagnosis import bad_label
 from feynkac.training.gauss_newton import Kaczmarz, solve_damped
 from feynkac.training.objective import Batch, Objective
 
+LEAST_SLOPE = 0.1  # of the largest: what matters less to u shall not count as much
+
 
 @dataclass(frozen=True)
 class Data:
@@ -50,7 +53,7 @@ class Data:
     def sample(self, generator: torch.Generator) -> Batch:
         """Fresh inputs with labels of u and ∇u."""
         domain = self.family.domain
-        inputs = domain.sample(self.batch_size, generator)
+        inputs = domain.ordered(domain.sample(self.batch_size, generator))
         time = inputs[:, domain.slices()["t"]]
         time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
@@ -89,7 +92,7 @@ def measure_scales(data: Data, network: Network, generator: torch.Generator) -> 
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
     slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
     rms = slopes.square().mean(0).sqrt()
-    return Scales(shift, scale, 1.0 / rms.clamp_min(1e-3 * rms.max() + 1e-12))
+    return Scales(shift, scale, 1.0 / rms.clamp_min(LEAST_SLOPE * rms.max() + 1e-12))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from feynkac.experiments.reproduction.setup_tables import table_5, table_6
 from feynkac.experiments.reproduction.store import Store
 from feynkac.networks.architecture import Linear
 from feynkac.networks.network import make_network
+from feynkac.training.dimension import Choice
 from feynkac.training.paper import PaperSetup
-from feynkac.training.search import SearchSpace
+from feynkac.training.search import PAPER_RANGES
 
 PAPER = {
     "D_σ": ("[0.1, 0.6]", "[0.1, 0.6]^3×3×4", "[0, 1]^10×10", "[0, 0.1]"),
@@ -101,7 +102,7 @@ def test_the_ranges_are_the_paper_s(settings):
 
 
 def test_the_ranges_follow_the_search(settings, monkeypatch):
-    monkeypatch.setattr(setup_tables, "SearchSpace", lambda: SearchSpace(factors=(7,)))
+    monkeypatch.setitem(PAPER_RANGES, "factor", Choice((7,)))
     assert table_6(settings).rows[0][1] == "{3, 4} × {7}"
 
 

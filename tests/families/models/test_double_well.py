@@ -12,8 +12,9 @@ from feynkac.families.measures.box import Box
 from feynkac.families.models.double_well import DoubleWell
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.labels import differential_labels
+from feynkac.sampling.labels import differential_labels, payoffs
 from feynkac.sampling.noise import Independent, Shape, make_generator, normals
+from feynkac.sampling.path import label_normals
 from feynkac.sampling.reference import monte_carlo
 
 FAMILY = DoubleWell()
@@ -195,3 +196,40 @@ def test_no_noise_is_too_large_for_a_step():
     z = normals(4, (1, 64), 2, make_generator(0, "euler"))
     assert EulerMaruyama(4).terminal(FAMILY, x, t, p, z).abs().max() > 1e6
     assert FamilySteps(4).terminal(FAMILY, x, t, p, large.z).abs().max() < 100.0
+
+
+def test_in_one_dimension_a_label_is_the_payoff_of_the_path(generator):
+    family, scheme = DoubleWell(1), FamilySteps(6)
+    inputs = family.domain.sample(20, generator, torch.float64)
+    z = normals(6, (20, 50), 1, generator, torch.float64)
+    x, t, p = family.domain.split(inputs[:, None])
+    paid = family.initial(scheme.terminal(family, x, t, p, z), p)
+    torch.testing.assert_close(payoffs(family, scheme, inputs, z), paid, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+def test_a_label_is_the_mean_of_payoffs_given_the_path_of_the_first_coordinate(dim, generator):
+    """Every other coordinate has the same law, so one of them by Gauss–Hermite does."""
+    family, scheme = DoubleWell(dim), FamilySteps(1)
+    assert label_normals(family, scheme) == 1
+    inputs = family.domain.sample(10, generator, torch.float64)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(24)
+    axes = [torch.randn(1, generator=generator, dtype=torch.float64)]
+    axes += [torch.tensor(nodes)] * (dim - 1)
+    z = torch.stack([part.flatten() for part in torch.meshgrid(*axes, indexing="ij")], -1)
+    grids = torch.meshgrid(*[torch.tensor(weights / weights.sum())] * (dim - 1), indexing="ij")
+    product = torch.stack([part.flatten() for part in grids]).prod(0)
+    x, t, p = family.domain.split(inputs[:, None])
+    paid = family.initial(scheme.terminal(family, x, t, p, z.expand(1, 10, -1, -1)), p)
+    label = payoffs(family, scheme, inputs, z[:1, :1].expand(1, 10, 1, 1))
+    torch.testing.assert_close((paid[..., 0] * product).sum(1), label[:, 0, 0], atol=1e-9, rtol=0)
+
+
+def test_derivatives_of_labels_agree_with_finite_differences(generator):
+    family = DoubleWell(3)
+    inputs = family.domain.sample(4, generator, torch.float64)
+    inputs[:, family.domain.slices()["t"]].clamp_(min=0.1)
+    z = torch.randn(3, 4, 1, generator=generator, dtype=torch.float64)
+    assert torch.autograd.gradcheck(
+        lambda flat: family.expected(*family.domain.split(flat), z), inputs.requires_grad_()
+    )

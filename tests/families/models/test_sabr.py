@@ -13,6 +13,7 @@ from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import monte_carlo, replicated
 from feynkac.sampling.sobol import Sobol
@@ -135,3 +136,80 @@ def test_a_step_of_no_time_goes_nowhere(dtype, generator):
     (slopes,) = torch.autograd.grad(FAMILY.initial(end, p).sum(), inputs)
     torch.testing.assert_close(end, x)
     assert slopes.isfinite().all()
+
+
+def paid(family, at, z):
+    """The payoffs of plain paths.  Shape: z `(steps, K, 2)` → `(K, 1)`."""
+    x, t, p = at
+    return family.initial(FamilySteps(steps=len(z)).terminal(family, x, t, p, z), p)
+
+
+@pytest.mark.parametrize("style", ["call", "put", "digital"])
+@every_case
+def test_the_control_has_mean_zero_given_the_path_of_the_volatility(style, at):
+    """One step: the mean over z₂ of label minus payoff, by Gauss–Legendre around both kinks."""
+    family = Sabr(Payoff(style))
+    point = DOMAIN.split(DOMAIN.join(at)[None])
+    nodes, weights = (torch.tensor(rule) for rule in np.polynomial.legendre.leggauss(64))
+    edges = torch.linspace(-8.0, 8.0, 401, dtype=torch.float64)
+    width = edges.diff()[:, None]
+    z2 = (edges[:-1, None] + 0.5 * width * (1.0 + nodes)).flatten()
+    chances = (0.5 * width * weights).flatten() * torch.exp(-0.5 * z2.square()) / (2 * np.pi) ** 0.5
+    for z1 in (-1.5, 0.0, 1.0):
+        z = torch.stack([torch.full_like(z2, z1), z2], -1)[None]
+        control = family.expected(*point, z) - paid(family, point, z)
+        assert control.abs().max() > 0.1
+        assert abs((chances * control[:, 0]).sum().item()) < (3e-4 if style == "digital" else 1e-5)
+
+
+@every_case
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_control_has_mean_zero(at, steps, generator):
+    point = DOMAIN.split(DOMAIN.join(at)[None])
+    z = torch.randn(steps, 100_000, 2, generator=generator, dtype=torch.float64)
+    control = FAMILY.expected(*point, z) - paid(FAMILY, point, z)
+    assert abs(control.mean()) < 4.5 * control.std() / 100_000**0.5
+
+
+def test_labels_follow_a_path_to_zero(generator):
+    """As payoffs do: a put's label less its control is the strike where the path was absorbed."""
+    family = Sabr(Payoff("put"))
+    at = DOMAIN.join(WILD | {"x": [5.0, 0.4]}, extrapolate=True)[None]
+    x, t, p = DOMAIN.split(at)
+    z = torch.randn(4, 4000, 2, generator=generator, dtype=torch.float64)
+    absorbed = paid(family, (x, t, p), z)[:, 0] == 108.0
+    assert 20 < absorbed.sum() < 3900
+    calls = [Sabr(Payoff(style)).expected(x, t, p, z) for style in ("call", "put")]
+    calls += [paid(Sabr(Payoff(style)), (x, t, p), z) for style in ("call", "put")]
+    controls = (calls[0] - calls[1]) - (calls[2] - calls[3])  # mean of F̂ minus F̂
+    assert controls.isfinite().all()
+    assert abs(controls.mean()) < 4.5 * controls.std() / 4000**0.5
+
+
+def test_the_control_takes_most_of_the_variance(generator):
+    """Of values and slopes; independent of how many points are taken."""
+    inputs = DOMAIN.sample(64, generator).repeat_interleave(8, 0)
+    scheme = FamilySteps(steps=4)
+    draw = draw_paths(FAMILY, scheme, Sobol(), inputs, 256, make_generator(0, "control"))
+
+    def variances(labels):
+        values, slopes = labels
+        both = torch.cat([values, slopes * DOMAIN.std], -1)
+        return both.unflatten(0, (64, 8)).var(1).median(0).values
+
+    leaf = inputs.clone().requires_grad_()
+    x, t, p = DOMAIN.split(leaf.unsqueeze(-2))
+    plain = (paid(FAMILY, (x, t, p), draw.z) * draw.weights).sum(-2)
+    (slopes,) = torch.autograd.grad(plain.sum(), leaf)
+    before = variances((plain.detach(), slopes))
+    after = variances(differential_labels(FAMILY, scheme, inputs, draw))
+    assert (before > 10.0 * after).all()
+
+
+def test_derivatives_of_labels_agree_with_finite_differences(generator):
+    inputs = DOMAIN.sample(6, generator, torch.float64)
+    inputs[:, DOMAIN.slices()["t"]].clamp_(min=0.1)
+    z = torch.randn(3, 6, 2, generator=generator, dtype=torch.float64)
+    assert torch.autograd.gradcheck(
+        lambda flat: FAMILY.expected(*DOMAIN.split(flat), z), inputs.requires_grad_(), atol=1e-4
+    )

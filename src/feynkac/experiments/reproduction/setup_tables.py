@@ -6,7 +6,7 @@ numbers of parameters, the size of its evaluations, its seeds and its hardware.
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from feynkac.analysis.metrics import make_yardstick
@@ -20,7 +20,7 @@ from feynkac.sampling.exact import Exact
 from feynkac.sampling.noise import make_generator
 from feynkac.training.optimisers import SGD, AdamW
 from feynkac.training.paper import SETUPS, PaperSetup, paper_scheme
-from feynkac.training.search import SearchSpace
+from feynkac.training.search import PAPER_OPTIMISERS, PAPER_RANGES
 
 
 @dataclass(frozen=True)
@@ -116,38 +116,27 @@ def table_5(settings: Settings) -> Result:
 
 def table_6(_settings: Settings) -> Result:
     """The ranges of the hyperparameters."""
-    space = SearchSpace()
+    ranges = PAPER_RANGES
     return Result(
         name="table-6",
         title="Table 6: ranges for hyperparameter optimisation",
         columns=("hyperparameter", "range here", "range in the paper"),
         rows=[
-            ("(L, q)", f"{_set(space.levels)} × {_set(space.factors)}", "{3, 4} × {4, 5, 6}"),
+            ("(L, q)", f"{ranges['levels']} × {ranges['factor']}", "{3, 4} × {4, 5, 6}"),
             (
                 "optimiser",
-                _set([_optimiser(each) for each in space.optimisers]),
+                f"{{{', '.join(map(_optimiser, PAPER_OPTIMISERS.values()))}}}",
                 "{AdamW, SGD (with momentum & weight decay)}",
             ),
-            ("batch size", _set(space.batch_sizes), "{16384, 32768, 65536, 131072}"),
-            (
-                "learning rate",
-                f"{_tuple(*space.learning_rates)}, log-uniform",
-                "(10^-1, 10^-5)",
-            ),
-            ("decay of the learning rate", f"{_tuple(*space.decays)}, uniform", "(0.2, 0.6)"),
+            ("batch size", str(ranges["batch_size"]), "{16384, 32768, 65536, 131072}"),
+            ("learning rate", str(ranges["learning_rate"]), "(10^-1, 10^-5)"),
+            ("decay of the learning rate", str(ranges["decay"]), "(0.2, 0.6)"),
         ],
         notes=(
-            "The ranges are those that the program draws candidates from. The paper gives neither "
-            "the momentum and weight decay of SGD nor the laws inside the intervals.",
+            "The ranges are those that `feynkac tune --method paper` searches. The paper gives "
+            "neither the momentum and weight decay of SGD nor the laws inside the intervals.",
         ),
-        data={
-            "levels": space.levels,
-            "factors": space.factors,
-            "optimisers": [each.kind for each in space.optimisers],
-            "batch_sizes": space.batch_sizes,
-            "learning_rates": space.learning_rates,
-            "decays": space.decays,
-        },
+        data={name: dimension.record() for name, dimension in ranges.items()},
     )
 
 
@@ -179,10 +168,6 @@ def _optimiser(optimiser: AdamW | SGD) -> str:
 
 def _tuple(*numbers: float) -> str:
     return f"({', '.join(f'{number:g}' for number in numbers)})"
-
-
-def _set(items: Sequence[object]) -> str:
-    return f"{{{', '.join(map(str, items))}}}"
 
 
 def _power(number: int) -> str:

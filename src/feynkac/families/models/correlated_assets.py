@@ -29,8 +29,11 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
 
     @property
     def domain(self) -> Domain:
-        """Prices around 100; the strike of a spread, which is a difference, above zero."""
-        return Domain(
+        """Prices around 100; the strike of a spread, which is a difference, above zero.
+
+        Where the largest or smallest price counts, assets are ordered by their prices.
+        """
+        domain = Domain(
             x=Box(90.0, 110.0, shape=(self.dim,)),
             t=Box(0.0, 1.0),
             sigma=Box(0.1, 0.4, shape=(self.dim,)),
@@ -38,6 +41,7 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
             rate=Box(0.0, 0.05),
             strike=Box(0.0, 20.0) if self.payoff.on == "spread" else Box(90.0, 110.0),
         )
+        return domain.exchanging("x", "sigma") if self.payoff.on in ("max", "min") else domain
 
     @property
     def noise_dim(self) -> int:

@@ -10,7 +10,8 @@ out. A step of our own cannot: without noise x₁² follows the logistic equatio
     x₁(s) = x₁ / √(x₁² + (1 − x₁²) e^{−8as}).
 
 Half a step of this, the noise and the other half have weak order 2; the other coordinates are
-Ornstein–Uhlenbeck processes and drawn exactly.
+Ornstein–Uhlenbeck processes and drawn exactly. Labels need not draw them: with m = e^{−t} xᵢ and
+s² = T (1 − e^{−2t}), the mean of exp(−xᵢ(t)²/(2d)) is (1 + s²/d)^{−½} exp(−m²/(2(d + s²))).
 """
 
 from dataclasses import dataclass
@@ -19,13 +20,13 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Family, OwnSteps
+from feynkac.families.family import Conditional, Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class DoubleWell(Family, OwnSteps):
+class DoubleWell(Family, Conditional):
     """A particle that may cross a barrier; inputs x, t, height, temperature.
 
     Example:
@@ -63,12 +64,26 @@ class DoubleWell(Family, OwnSteps):
         """Half the drift, noise, half the drift in x₁; e^{−h} xᵢ + √(T(1 − e^{−2h})) zᵢ."""
         first, others = x[..., :1], x[..., 1:]
         noise = (2.0 * p.temperature * h).sqrt() * z[..., :1]
-        first = _downhill(_downhill(first, 0.5 * h, p) + noise, 0.5 * h, p)
+        half = (-4.0 * p.height * h).exp()
+        first = _downhill(_downhill(first, half) + noise, half)
         spread = (-p.temperature * (-2.0 * h).expm1()).sqrt()
         return torch.cat([first, (-h).exp() * others + spread * z[..., 1:]], dim=-1)
 
+    def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """Along a path of x₁, with both halves of the drift between two noises at once."""
+        h, first, others = t / len(z), x[..., :1], x[..., 1:]
+        half, noise = (-4.0 * p.height * h).exp(), (2.0 * p.temperature * h).sqrt()
+        whole, (*normals, last) = half.square(), z[..., :1].unbind(0)
+        first = _downhill(first, half)
+        for normal in normals:
+            first = _downhill(first + noise * normal, whole)
+        first = _downhill(first + noise * last, half)
+        variance = self.dim - p.temperature * (-2.0 * t).expm1()
+        squares = (-2.0 * t).exp() * others.square().sum(-1, keepdim=True)
+        size = (variance / self.dim) ** (0.5 - 0.5 * self.dim)
+        return (3.0 * first).tanh() * size * (-0.5 * squares / variance).exp()
 
-def _downhill(x: Tensor, s: Tensor, p: Params) -> Tensor:
-    """x₁(s) without noise."""
-    left = (-8.0 * p.height * s).exp()
+
+def _downhill(x: Tensor, left: Tensor) -> Tensor:
+    """x₁(s) without noise, given e^{−8as}."""
     return x * (left + (1.0 - left) * x.square()).rsqrt()

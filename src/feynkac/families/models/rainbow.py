@@ -25,6 +25,7 @@ from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
 NODES = 40  # of the closed form
+LABEL_NODES = 20  # to 10⁻⁶ of 1 + u, at worst 10⁻⁴
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
         factor = z[..., :1].sum(0) / math.sqrt(len(z))
         growth = (p.rate - 0.5 * p.rho * p.sigma.square()) * t
         forward = x * (growth + p.sigma * root(p.rho * t) * factor).exp()
-        value = extreme(*self._option, forward, p.strike, p.sigma * root((1.0 - p.rho) * t))
+        deviation = p.sigma * root((1.0 - p.rho) * t)
+        value = extreme(*self._option, forward, p.strike, deviation, nodes=LABEL_NODES)
         return (-p.rate * t).exp() * value
 
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:

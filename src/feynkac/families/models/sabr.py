@@ -9,25 +9,34 @@ A step of weak order 2 in y = (F/100)^b, b = 1 − β, as there; z₁, z₂ inde
 
     α_h = α exp(ν√h z₁ − ½ν²h),   A = h α²/2,   A_h = h α_h²/2,
     y² ← y² − bβ A,   y ← y + b (ρ (α_h − α)/ν + √((1 − ρ²)(A + A_h)) z₂),   y² ← y² − bβ A_h.
+
+Labels have a control variate: the payoff of a displaced lognormal price on the same path. With
+M = Σ (ρ (α_h − α)/ν + √((1 − ρ²)(A + A_h)) z₂), V = Σ (A + A_h) and w = β (F/100)^{β−1}, it ends at
+
+    F̂ = F/β exp(wM − ½w²V) − F (1 − β)/β,   with the slope of α F^β at the start for ever.
+
+Given the path of α, F̂ is lognormal, and Black's formula is the mean of its payoff.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Family, OwnSteps, Pays
+from feynkac.families.family import Conditional, Family, Pays
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.power import power
 from feynkac.families.measures.box import Box
-from feynkac.families.models.cev import elastic, elastic_step
+from feynkac.families.models.cev import SCALE, elastic, elastic_step
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Sabr(Family, OwnSteps, Pays):
+class Sabr(Family, Conditional, Pays):
     """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
@@ -35,6 +44,7 @@ class Sabr(Family, OwnSteps, Pays):
         7
     """
 
+    kept: ClassVar[int] = 2
     payoff: Payoff = Payoff("call")
 
     @property
@@ -73,3 +83,40 @@ class Sabr(Family, OwnSteps, Pays):
         own = root((1.0 - p.rho.square()) * (before + after)) * z2
         noise = (1.0 - p.beta) * (common + own)
         return torch.cat([elastic_step(F, p.beta, before, noise, after), end], dim=-1)
+
+    def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """The payoff of F, minus that of F̂, plus its mean given the path of α."""
+        (F, alpha), (z1, z2), h = halves(x), halves(z), t / len(z)
+        growth = (p.nu * root(h) * z1 - 0.5 * p.nu.square() * h).cumsum(0).exp()
+        path = alpha * torch.cat([torch.ones_like(growth[:1]), growth])
+        A = 0.5 * h * path.square()
+        variance = A[:-1] + A[1:]
+        common = p.rho / p.nu * path.diff(dim=0)
+        own = root((1.0 - p.rho.square()) * variance) * z2
+        control = self._control(F, p, *(part.sum(0) for part in (common, own, variance)))
+        return self.payoff(_elastic_path(F, p.beta, A, common + own), p.strike) + control
+
+    def _control(
+        self, F: Tensor, p: Params, common: Tensor, own: Tensor, variance: Tensor
+    ) -> Tensor:
+        """Mean of the payoff of F̂ given the path of α, minus the payoff."""
+        w, shift = p.beta * power(F / SCALE, p.beta - 1.0), F * (1.0 / p.beta - 1.0)
+        middle = F / p.beta * (w * common - 0.5 * w.square() * variance).exp()
+        deviation = w * root((1.0 - p.rho.square()) * variance)
+        forward = middle * (0.5 * deviation.square()).exp()
+        mean = black(self.payoff.style, forward, p.strike + shift, deviation)
+        return mean - self.payoff(middle * (w * own).exp() - shift, p.strike)
+
+
+def _elastic_path(F: Tensor, beta: Tensor, A: Tensor, noise: Tensor) -> Tensor:
+    """F after all steps; both parts of the drift between two noises are one.
+
+    Shape: F, beta `(…, 1)`, A `(steps + 1, …, 1)`, noise `(steps, …, 1)` → `(…, 1)`.
+    """
+    b = 1.0 - beta
+    first, *between, last = (b * beta * A).unbind(0)
+    y = root(power(F / SCALE, b).square() - first)
+    for dy, drift in zip(noise.unbind(0), [*(2.0 * part for part in between), last], strict=True):
+        moved = (y + b * dy).clamp_min(0.0)
+        y = torch.where(y > 0, root(moved.square() - drift), 0.0)
+    return SCALE * power(y, 1.0 / b)

@@ -1,0 +1,37 @@
+"""Variables whose entries may change places alike, as assets do, while u stays the same.
+
+Networks see them in rising order of the first variable: there is less to learn.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from feynkac.errors import InputError
+from feynkac.families.measures.measure import Measure
+
+
+def check_exchange(boxes: Mapping[str, Measure], names: Sequence[str]) -> None:
+    """Refuse variables that are unknown or of different shapes."""
+    shapes = {name: boxes[name].shape for name in names if name in boxes}
+    if len(shapes) < len(names) or len(set(shapes.values())) != 1:
+        raise InputError(
+            f"variables that exchange entries are known and of one shape, got {tuple(names)} with "
+            f"the shapes {shapes}; the domain has {', '.join(boxes)}."
+        )
+
+
+def in_order(inputs: Tensor, places: Sequence[slice]) -> Tensor:
+    """The entries at all `places` in rising order of those at the first one.
+
+    Shape: `(…, dim)` → `(…, dim)`.
+
+    Example:
+        >>> import torch
+        >>> in_order(torch.tensor([0.7, 0.2, 0.5, 0.3, 0.4]), [slice(0, 2), slice(3, 5)])
+        tensor([0.2000, 0.7000, 0.5000, 0.4000, 0.3000])
+    """
+    order, ordered = inputs[..., places[0]].argsort(-1), inputs.clone()
+    for where in places:
+        ordered[..., where] = inputs[..., where].gather(-1, order)
+    return ordered

@@ -1,0 +1,56 @@
+"""What `solve` is asked for: a family, all settings and a folder; nothing has run yet."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from feynkac.families.family import Family
+    from feynkac.solution import Solution
+    from feynkac.training.loop import Progress
+    from feynkac.training.run import Run
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run."""
+
+    spec: str
+    """How another process finds the family."""
+    family: "Family"
+    run: "Run"
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.run.family.name}, seed {self.run.training.seed}"
+
+    def finished(self) -> bool:
+        """Whether the folder holds a result."""
+        from feynkac.storage import MANIFEST
+
+        return (self.folder / MANIFEST).exists()
+
+    def execute(
+        self, report: "Callable[[Progress], Any] | None" = None, started: float | None = None
+    ) -> "Solution":
+        """Run it in this process, or hand back its result; `started` is by `time.time`."""
+        from feynkac.solver import execute
+
+        elapsed = 0.0 if started is None else time.time() - started
+        start = time.perf_counter() - elapsed
+        return execute(self.run, self.family, self.folder, report, start)
+
+
+def absolute_spec(spec: str) -> str:
+    """`spec` as it is understood from any folder.
+
+    Example:
+        >>> absolute_spec("black-scholes")
+        'black-scholes'
+    """
+    location, colon, name = spec.rpartition(":")
+    return f"{Path(location).resolve()}:{name}" if colon else spec

@@ -1,0 +1,171 @@
+"""A Ray cluster for the length of a `with`: a private one on this machine, or an existing one.
+
+The private one listens on loopback alone, wants a token that only its own processes know, keeps
+its sockets and logs in a folder of this user, and is gone afterwards. On Linux, Ray would
+otherwise listen on all interfaces; the one setting that keeps every component on 127.0.0.1 is
+read when ray is imported, so it must be in the environment before that.
+"""
+
+import contextlib
+import logging
+import os
+import secrets
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from feynkac.errors import InputError
+from feynkac.interfaces.application import debugging
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 5.0  # seconds for an address to answer
+TOKEN = secrets.token_hex(32)  # one a process, which Ray reads but once
+PRIVATE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # a single machine: all of Ray binds to loopback
+    "RAY_AUTH_MODE": "token",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_worker_niceness": "0",  # by default its processes give way to all others
+    "RAY_prestart_worker_first_driver": "0",  # processes that nobody would use
+    "RAY_enable_worker_prestart": "0",
+    "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
+}
+BOTH = {
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Ray's coming default, without its warning
+    "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "2",  # then 4, then 8
+    "RAY_TRAIN_METRICS_ENABLED": "0",
+    "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
+}
+
+
+@contextmanager
+def cluster(
+    address: str | None = None, cpus: int | None = None, dashboard: bool = False
+) -> Iterator[int]:
+    """Ray, connected; yields the number of its CPUs. Standard output is silent meanwhile.
+
+    Args:
+        address: of an existing cluster, ray://host:port; None starts a private one.
+        cpus: how many are needed; None: any number.
+        dashboard: whether a private one has Ray's web page, on loopback.
+
+    Raises:
+        InputError: there are fewer CPUs, or no cluster at `address`.
+    """
+    if address is None:  # before Ray starts, which takes seconds
+        require_cpus(cpus, os.cpu_count() or 1, "this machine")
+    with _private(dashboard) if address is None else _existing(address):
+        import ray
+
+        found = int(ray.cluster_resources().get("CPU", 0))
+        require_cpus(cpus, found, address or "this machine")
+        yield found
+
+
+def require_cpus(wanted: int | None, found: int, where: str) -> None:
+    """Refuse more processes than CPUs: they would wait for each other."""
+    if wanted is not None and wanted > found:
+        raise InputError(f"{wanted} workers need {wanted} CPUs, but {where} has {found}.")
+
+
+@contextmanager
+def _private(dashboard: bool) -> Iterator[None]:
+    with (
+        tempfile.TemporaryDirectory(  # paths of sockets must be short
+            prefix="feynkac-", dir="/tmp", ignore_cleanup_errors=True
+        ) as folder,
+        _environment(PRIVATE | BOTH | {"RAY_AUTH_TOKEN": TOKEN}),
+    ):
+        import ray
+
+        if (ip := ray.util.get_node_ip_address()) != LOOPBACK:
+            raise InputError(f"ray was imported too early and would listen on {ip}; start anew.")
+        with _connection(include_dashboard=dashboard, _temp_dir=folder):
+            yield
+
+
+@contextmanager
+def _existing(address: str) -> Iterator[None]:
+    _knock(address)
+    with _environment(BOTH), _connection(address=address):
+        yield
+
+
+def _knock(address: str) -> None:
+    """Fail soon where Ray would try for minutes."""
+    import grpc
+
+    url = urlsplit(address)
+    try:
+        host, port = url.hostname, url.port or 10001
+        if host is None or url.scheme != "ray":
+            raise ValueError("expected ray://host:port")
+        socket.create_connection((host, port), timeout=PATIENCE).close()
+        if "RAY_USE_TLS" not in os.environ:
+            options = [("grpc.enable_http_proxy", 0)]
+            with grpc.insecure_channel(f"{host}:{port}", options) as channel:
+                grpc.channel_ready_future(channel).result(timeout=PATIENCE)
+    except grpc.FutureTimeoutError:
+        raise InputError(f"what answers at {address} is not Ray.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Ray cluster at {address}: {error}.") from error
+
+
+@contextmanager
+def _connection(**options: Any) -> Iterator[None]:
+    import ray
+
+    from feynkac.training.interrupts import deferred_interrupts
+
+    try:
+        with deferred_interrupts() as stop:  # half a cluster could not be shut down
+            _connect(options)
+        if stop.requested:
+            raise KeyboardInterrupt
+        with _silence():
+            yield
+    finally:
+        with deferred_interrupts():
+            ray.shutdown()
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Ray prints to standard output, where results go, when a process of it dies."""
+    with (
+        open(os.devnull, "w") as nowhere,
+        contextlib.redirect_stdout(sys.stderr if debugging() else nowhere),
+    ):
+        yield
+
+
+def _connect(options: dict[str, Any]) -> None:
+    import ray
+
+    level = logging.INFO if debugging() else logging.ERROR
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ray.init(logging_level=level, log_to_driver=debugging(), **options)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        hint = " (is its token in RAY_AUTH_TOKEN?)" if "address" in options else ""
+        raise InputError(f"Ray cannot be used: {reason.rstrip('.')}{hint}.") from error
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

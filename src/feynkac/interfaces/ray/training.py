@@ -1,0 +1,203 @@
+"""One run by several processes: Ray Train starts, watches and restarts them.
+
+Each worker draws the inputs of its own stream and simulates their paths; what they learn is
+averaged (`feynkac.training.team`). A worker that dies takes the group with it: Ray starts a new
+one, and that goes on from the checkpoint in the run's folder, which all must be able to reach.
+"""
+
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from feynkac.errors import FeynkacError, InputError
+from feynkac.files import make_folder
+from feynkac.interfaces.jobs import Job
+from feynkac.interfaces.ray.channel import ask, open_channel, teller, watch
+from feynkac.interfaces.ray.cluster import cluster
+
+if TYPE_CHECKING:
+    from feynkac.training.loop import Progress
+
+RESTARTS = 3
+PATIENCE = 10.0  # seconds for the others, once one has given up
+
+
+def distribute(
+    job: Job,
+    report: "Callable[[Progress], Any]",
+    address: str | None = None,
+    started: float | None = None,
+) -> None:
+    """Carry `job` out with the number of workers of its settings; the result is in its folder.
+
+    Args:
+        job: on several machines, with a folder on storage that they share.
+        report: sees the progress, twice a second.
+        address: of an existing cluster; None starts one on this machine.
+        started: since when a budget counts, by the clock of `time.time`.
+
+    Raises:
+        InputError: the cluster is too small or not there.
+        Interrupted: the user asked to stop; the folder can be resumed.
+    """
+    with cluster(address, job.run.training.workers), _scratch(job.folder) as scratch:
+        channel = open_channel()
+        trainer = _trainer(job, scratch, channel, address is None, started or time.time())
+        ending = _in_background(trainer.fit)
+        errors = watch(
+            lambda: bool(wait([ending], timeout=0.2).done),
+            channel,
+            lambda _, progress: report(progress),
+            until_error=True,
+        )
+        wait([ending], timeout=PATIENCE)  # one has given up, another may be saving
+        for error in errors.values():
+            raise error
+        _end(ending)
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[str]:
+    """For what Ray Train insists to write, where all machines can reach it."""
+    make_folder(folder)
+    with tempfile.TemporaryDirectory(
+        prefix=".ray-", dir=folder.resolve(), ignore_cleanup_errors=True
+    ) as scratch:
+        yield scratch
+
+
+def _trainer(job: Job, scratch: str, channel: Any, local: bool, started: float) -> Any:
+    import ray
+    import torch
+    from ray.train import FailureConfig, RunConfig, ScalingConfig
+    from ray.train.torch import TorchTrainer
+
+    from feynkac.training.run import run_to_dict
+
+    workers = job.run.training.workers
+    gpus = _use_gpus(job.run.training.device, workers, ray.cluster_resources().get("GPU", 0))
+    return TorchTrainer(
+        _work,
+        train_loop_config={
+            "run": run_to_dict(job.run),
+            "family": job.spec,
+            "folder": str(job.folder.resolve()),
+            "channel": channel,
+            "threads": max(1, torch.get_num_threads() // workers) if local else 1,
+            "gpus": gpus,
+            "started": started,
+        },
+        torch_config=_group_by_workers(),
+        scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpus),
+        run_config=RunConfig(
+            name="workers",
+            storage_path=scratch,
+            failure_config=FailureConfig(max_failures=RESTARTS),
+        ),
+    )
+
+
+def _use_gpus(device: str, workers: int, found: float) -> bool:
+    if device.startswith("cuda") and found < workers:
+        raise InputError(f"{workers} workers need {workers} GPUs, but the cluster has {found:g}.")
+    return device != "cpu" and found >= workers
+
+
+def _group_by_workers() -> Any:
+    """Leave the process group to `_join`: the store of Ray's own listens on all interfaces."""
+    from ray.train.backend import Backend
+    from ray.train.torch import TorchConfig
+
+    class Unconnected(TorchConfig):
+        """Ray's settings for torch without the group."""
+
+        @property
+        def backend_cls(self) -> type[Backend]:
+            return Backend
+
+    return Unconnected()
+
+
+def _work(config: dict[str, Any]) -> None:
+    """What every worker does."""
+    if not config["gpus"]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    import torch
+    from ray.train import get_context
+    from torch import distributed
+
+    from feynkac.families.catalogue import find_family
+    from feynkac.solver import execute
+    from feynkac.training.run import run_from_dict
+    from feynkac.training.team import Distributed
+
+    torch.set_num_threads(config["threads"])
+    _join("nccl" if config["gpus"] else "gloo")
+    started = time.perf_counter() - (time.time() - config["started"])
+    channel, run = config["channel"], run_from_dict(config["run"])
+    try:
+        if get_context().get_world_rank() == 0:
+            ask(channel.begin.remote(0))
+        family = find_family(config["family"], dict(run.family.fields))
+        execute(run, family, Path(config["folder"]), teller(channel), started, Distributed())
+    except FeynkacError as error:  # to try again would not help
+        ask(channel.fail.remote(0, error))
+    else:
+        distributed.destroy_process_group()
+
+
+def _join(backend: str) -> None:
+    """The group of all workers; its store listens on this node's own address, no other."""
+    import ray
+    from ray.train import get_context
+    from ray.train.collective import broadcast_from_rank_zero
+    from torch import distributed
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+    rank, size = get_context().get_world_rank(), get_context().get_world_size()
+    listener = socket.create_server((ray.util.get_node_ip_address(), 0)) if rank == 0 else None
+    host, port = broadcast_from_rank_zero(listener.getsockname()[:2] if listener else None)
+    store = TCPStore(
+        host,
+        port,
+        size,
+        rank == 0,
+        timedelta(minutes=5),
+        wait_for_workers=False,
+        master_listen_fd=listener.detach() if listener else None,
+    )
+    distributed.init_process_group(backend, store=store, rank=rank, world_size=size)
+
+
+def _end(ending: "Future[Any]") -> None:
+    from ray.train.v2.api.exceptions import TrainingFailedError
+
+    try:
+        ending.result()
+    except TrainingFailedError as error:
+        last = str(error).strip().splitlines()[-1]
+        raise RuntimeError(
+            f"the workers failed {1 + RESTARTS} times, at last with {last}"
+        ) from error
+
+
+def _in_background(action: Callable[[], Any]) -> "Future[Any]":
+    """Run `action` in a thread that does not keep the program alive."""
+    future: Future[Any] = Future()
+
+    def go() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=go, daemon=True).start()
+    return future

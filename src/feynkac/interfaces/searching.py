@@ -1,0 +1,117 @@
+"""The command `tune`: a search for better settings than a method's own."""
+
+import importlib.util
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from feynkac.errors import InputError, Interrupted
+from feynkac.interfaces.application import Dim, FamilyName, Fields, Json, Seed, command, print_json
+from feynkac.interfaces.jobs import absolute_spec
+from feynkac.interfaces.parsing import family_settings
+
+if TYPE_CHECKING:
+    from feynkac.experiments.trials import Trials
+    from feynkac.experiments.verdict import Verdict
+
+
+@command
+def tune(
+    family: FamilyName,
+    method: Annotated[
+        Literal["fast", "paper"], typer.Option(help="Ours, or the paper's (its Table 6).")
+    ] = "fast",
+    trials: Annotated[int, typer.Option(help="Settings to try, the default first.", min=1)] = 16,
+    budget: Annotated[str, typer.Option(help='Time of each, such as "60s".')] = "60s",
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder of the search.")] = None,
+    space: Annotated[
+        Path | None, typer.Option(help='Other ranges: {"width": [16, 32], …} as JSON.')
+    ] = None,
+    confirm: Annotated[
+        int, typer.Option(help="Other seeds to train best and default again with.", min=0)
+    ] = 2,
+    dim: Dim = None,
+    field: Fields = None,
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster, ray://host:port; else this machine.")
+    ] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its log too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Search settings for FAMILY at equal time; the same command again goes on.
+
+    One trial a CPU, with one thread each. `feynkac solve FAMILY --preset FILE` uses what is found.
+    """
+    import optuna  # noqa: F401  (say that it is missing before anything is done)
+
+    from feynkac.experiments.search_report import write_tensorboard
+    from feynkac.experiments.trials import Trials, make_search
+    from feynkac.files import locked
+    from feynkac.interfaces.ray.cluster import cluster
+    from feynkac.interfaces.ray.watching import search_display
+    from feynkac.training.preset import read_json_object
+
+    if tensorboard and importlib.util.find_spec("tensorboardX") is None:
+        raise InputError("--tensorboard needs tensorboardX; pip install tensorboardX.")
+    ranges = read_json_object(space, "search space") if space else {}
+    fields = family_settings(dim, field or [])
+    search, searched = make_search(absolute_spec(family), fields, method, budget, seed, ranges)
+    found = Trials((out or Path("runs") / search.folder_name).absolute())
+    found.require(search)
+    with cluster(address):
+        from feynkac.interfaces.ray.tuning import run_trials, train_again
+
+        found.claim(search)
+        with locked(found.folder), search_display(found), _interruptible(found, trials):
+            failures = run_trials(search, searched, found, trials)
+            verdict = train_again(search, found, confirm)
+    for failure in failures:
+        typer.echo(f"a trial failed: {str(failure).strip().splitlines()[-1]}", err=True)
+    if found.best() is None:
+        raise RuntimeError("no trial finished")
+    if tensorboard:
+        write_tensorboard(found)
+    _show(found, verdict, as_json)
+
+
+@contextmanager
+def _interruptible(trials: "Trials", count: int) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the search in order, and say how far it was."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        ended = sum(trial.status != "open" for trial in trials.read())
+        raise Interrupted(f"{ended} of {count} trials have ended") from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _show(trials: "Trials", verdict: "Verdict", as_json: bool) -> None:
+    from feynkac.experiments.search_report import columns, read_rows, write_results
+    from feynkac.interfaces.console import print_table
+
+    result, figure = write_results(trials, verdict), _draw(trials)
+    if as_json:
+        return print_json(result)
+    rows = read_rows(trials)
+    title = f"{result['family']}, {result['budget']:g} s a trial, one thread each"
+    print_table(title, columns(rows), [row.cells() for row in rows])
+    typer.echo(verdict.sentence(result["budget"]))
+    place = f"preset in {trials.folder / 'preset.json'}"
+    return typer.echo(place + (f", best so far in {figure}" if figure else ""))
+
+
+def _draw(trials: "Trials") -> Path | None:
+    try:
+        from feynkac.experiments.figures import draw_search
+    except ModuleNotFoundError:  # the plot extra is not installed
+        return None
+    from feynkac.experiments.search_report import read_rows
+
+    return draw_search(read_rows(trials), trials.folder / "best-so-far.png")

@@ -1,0 +1,238 @@
+"""The command `solve`: one run or several, in this process or on Ray."""
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from feynkac.errors import FeynkacError, InputError, Interrupted
+from feynkac.interfaces.application import Dim, Fields, Json, command, print_json
+from feynkac.interfaces.jobs import Job, absolute_spec
+from feynkac.interfaces.parsing import family_settings, parse_scheme, parse_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from feynkac.solution import Solution
+    from feynkac.training.loop import Progress
+
+
+@command
+def solve(
+    family: Annotated[
+        list[str],
+        typer.Argument(metavar="FAMILY", help="Built-in names or path/to/file.py:ClassName."),
+    ],
+    method: Annotated[
+        Literal["fast", "paper"] | None,
+        typer.Option(help=r"Ours, or the paper's. \[default: fast]"),
+    ] = None,
+    preset: Annotated[
+        Path | None, typer.Option(help="Settings that tune found; other options win.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
+    budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
+    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
+    seeds: Annotated[str | None, typer.Option(help="A run for each of 0,1 or 0-3.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run, or of all runs.")] = None,
+    dim: Dim = None,
+    field: Fields = None,
+    scheme: Annotated[
+        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
+    ] = "auto",
+    batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
+    paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    compiling: Annotated[bool, typer.Option("--compile/--no-compile")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that train together, on Ray.", min=1)
+    ] = None,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Several runs at once, on Ray.")
+    ] = False,
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster, ray://host:port; else this machine.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train one network for a whole FAMILY. The same command again continues the run."""
+    start = time.time()
+    training = {
+        "steps": steps,
+        "budget": budget,
+        "batch_size": batch_size,
+        "paths": paths,
+        "device": device,
+        "compile": compiling,
+        "workers": workers,
+    }
+    if parallel and workers is not None:
+        raise InputError("--parallel gives every run one worker; leave --workers away.")
+    single = seeds is None and len(family) == 1 and not parallel
+    jobs = [
+        _plan(spec, dim, field, method, preset, scheme, training | {"seed": each}, out, single)
+        for spec in family
+        for each in (parse_seeds(seeds) if seeds is not None else (seed,))
+    ]
+    distributed = workers is not None or (address is not None and not parallel)
+    if single:
+        return _solve_one(jobs[0], distributed, address, start, as_json)
+    return _solve_many(jobs, distributed, parallel, address, as_json)
+
+
+def _plan(
+    spec: str,
+    dim: int | None,
+    field: list[str] | None,
+    method: str | None,
+    preset: Path | None,
+    scheme: str,
+    training: dict[str, Any],
+    out: Path | None,
+    single: bool,
+) -> Job:
+    from feynkac.families.catalogue import find_family
+    from feynkac.solver import plan_run
+    from feynkac.training.preset import Preset, read_preset
+
+    family = find_family(spec, family_settings(dim, field or []))
+    chosen = read_preset(preset) if preset else Preset()
+    given = chosen.training() | {k: v for k, v in training.items() if v is not None}
+    named = method or chosen.method
+    run = plan_run(family, named, chosen.architecture, parse_scheme(scheme), given)
+    folder = out if single and out else (out or Path("runs")) / run.folder_name
+    return Job(absolute_spec(spec), family, run, folder)
+
+
+def _carry_out(
+    job: Job,
+    distributed: bool,
+    address: str | None,
+    report: "Callable[[Progress], Any]",
+    start: float,
+) -> "Solution":
+    if distributed and not job.finished():
+        from feynkac.interfaces.ray.training import distribute
+
+        distribute(job, report, address, start)
+    return job.execute(report, start)
+
+
+def _solve_one(
+    job: Job, distributed: bool, address: str | None, start: float, as_json: bool
+) -> None:
+    from feynkac.interfaces.console import print_errors, training_display
+
+    with training_display() as report:
+        solution = _carry_out(job, distributed, address, report, start)
+    curve = _draw_error_curve(solution, job.folder)
+    result = _summary(solution, job.folder) | {"wall_seconds": time.time() - start}
+    if as_json:
+        return print_json(result)
+    print_errors(f"{job.run.family.name}, method {job.run.method}", result)
+    return typer.echo(f"saved in {job.folder}" + (f", error curve in {curve}" if curve else ""))
+
+
+def _solve_many(
+    jobs: "Sequence[Job]", distributed: bool, parallel: bool, address: str | None, as_json: bool
+) -> None:
+    """All of them; one that fails does not keep the others from being solved."""
+    from feynkac.interfaces.console import runs_display
+
+    with runs_display([job.name for job in jobs]) as show:
+        if parallel:
+            from feynkac.interfaces.ray.many import solve_parallel
+
+            errors = solve_parallel(jobs, show, address)
+        else:
+            errors = _solve_in_turn(jobs, distributed, address, show)
+    solved = [job for i, job in enumerate(jobs) if i not in errors]
+    runs = [_summary(job.execute(), job.folder) for job in solved]
+    spread = {name: _spread(runs, name) for name in dict.fromkeys(r["family"] for r in runs)}
+    failed = [
+        {"family": jobs[i].run.family.name, "seed": jobs[i].run.training.seed, "error": str(e)}
+        for i, e in errors.items()
+    ]
+    if as_json:
+        print_json({"runs": runs, "l1": spread, "failed": failed})
+    else:
+        _print_runs(runs, spread)
+    for i, error in errors.items():
+        raise type(error)(f"{jobs[i].name}: {error}")
+
+
+def _solve_in_turn(
+    jobs: "Sequence[Job]",
+    distributed: bool,
+    address: str | None,
+    show: "Callable[[int, Progress], Any]",
+) -> dict[int, FeynkacError]:
+    errors: dict[int, FeynkacError] = {}
+    for i, job in enumerate(jobs):
+        try:
+            _carry_out(job, distributed, address, partial(show, i), time.time())
+        except Interrupted:
+            raise
+        except FeynkacError as error:
+            errors[i] = error
+    return errors
+
+
+def _spread(runs: list[dict[str, Any]], family: str) -> dict[str, Any]:
+    """Mean and standard deviation of the L1 error over the seeds."""
+    from statistics import mean, stdev
+
+    errors = [run["l1"] for run in runs if run["family"] == family]
+    return {
+        "mean": mean(errors),
+        "sd": stdev(errors) if len(errors) > 1 else None,
+        "seeds": len(errors),
+    }
+
+
+def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -> None:
+    from feynkac.interfaces.console import decimals, print_table
+
+    rows = [
+        (
+            run["family"],
+            str(run["seed"]),
+            f"{decimals(run['l1'])} ± {decimals(run['l1_se'])}",
+            str(run["steps"]),
+            f"{run['seconds']:.1f}",
+            run["run"],
+        )
+        for run in runs
+    ]
+    print_table("Runs", ("family", "seed", "L1 ± s.e.", "steps", "seconds", "folder"), rows)
+    means = [
+        (name, str(found["seeds"]), f"{decimals(found['mean'])} ± {decimals(found['sd'])}")
+        for name, found in spread.items()
+    ]
+    print_table("Over the seeds", ("family", "seeds", "mean L1 ± s.d."), means)
+
+
+def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
+    manifest = solution.manifest
+    return {
+        "family": manifest.family.name,
+        "method": manifest.run.method,
+        "seed": manifest.run.training.seed,
+        "run": str(folder),
+        "parameters": manifest.parameters,
+        **{k: v for k, v in manifest.history[-1].items() if k != "step"},
+        "steps": manifest.steps,
+        "paths": manifest.paths,
+        "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),
+        "versions": manifest.versions,
+    }
+
+
+def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
+    try:
+        from feynkac.experiments.figures import draw_error_curve
+    except ModuleNotFoundError:  # the plot extra is not installed
+        return None
+    return draw_error_curve(solution.manifest.history, folder / "error.png")

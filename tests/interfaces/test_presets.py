@@ -1,0 +1,79 @@
+"""`feynkac solve --preset FILE`: the file's settings are used, and options win over them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import feynkac as fk
+from feynkac.interfaces.cli import app
+from feynkac.storage import read_artifact
+from feynkac.training.preset import Preset, write_preset
+
+PRESET = Preset(
+    architecture=fk.Smooth(width=8, depth=1),
+    optimiser=fk.GaussNewton(learning_rate=0.2),
+    batch_size=16,
+    paths=32,
+    slope_weight=2.0,
+)
+
+
+def run(*arguments: object) -> Result:
+    """The program inside this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "400"})
+
+
+@pytest.fixture
+def solve(tmp_path):
+    """Solves with a preset and options; the settings of the run."""
+    path, out = tmp_path / "preset.json", tmp_path / "run"
+
+    def solve(preset, *options):
+        write_preset(preset, path)
+        arguments = ("--steps", 2, "--out", out, "--preset", path, *options)
+        found = run("solve", "black-scholes", *arguments)
+        assert found.exit_code == 0, found.output
+        return read_artifact(out)[0].run
+
+    return solve
+
+
+def test_the_settings_of_the_file_are_used(solve):
+    found = solve(PRESET)
+    assert found.method == "fast"
+    assert found.architecture == PRESET.architecture
+    for name, value in PRESET.training().items():
+        assert getattr(found.training, name) == value
+
+
+def test_options_win(solve):
+    found = solve(PRESET, "--batch-size", 24, "--paths", 8)
+    assert (found.training.batch_size, found.training.paths) == (24, 8)
+    assert found.training.optimiser == PRESET.optimiser
+
+
+def test_the_method_is_the_file_s_unless_it_is_given(solve):
+    assert solve(Preset(method="paper", batch_size=16)).method == "paper"
+
+
+def test_a_given_method_wins(solve):
+    assert solve(Preset(method="paper", batch_size=16), "--method", "fast").method == "fast"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"width": 3}, "unknown key 'width'; a preset has: method, architecture"),
+        ({"method": "quick"}, "unknown method 'quick'; there are: fast, paper"),
+        ({"paths": "many"}, "paths: Input should be a valid integer"),
+    ],
+)
+def test_a_bad_file_is_one_sentence(tmp_path, content, message):
+    path = tmp_path / "preset.json"
+    path.write_text(json.dumps(content))
+    found = run("solve", "black-scholes", "--steps", 2, "--preset", path, "--out", tmp_path / "run")
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()
