@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import FeynkacError, Interrupted
 from feynkac.interfaces.jobs import Job
-from feynkac.interfaces.ray.channel import ask, open_channel, teller, watch
 from feynkac.interfaces.ray.cluster import cluster
+from feynkac.interfaces.ray.news import ask, open_channel, teller, watch
 
 if TYPE_CHECKING:
     from feynkac.training.loop import Progress

@@ -1,7 +1,7 @@
 """What runs tell and the watcher hears."""
 
 from feynkac.errors import InputError
-from feynkac.interfaces.ray.channel import Channel
+from feynkac.interfaces.ray.news import Channel
 from feynkac.training.loop import Progress
 
 STEP = Progress(step=1, steps=2, loss=0.5, seconds=0.1, record=None)
