@@ -15,6 +15,8 @@ from feynkac.training.sobolev import Data, SobolevGradient, SobolevProjection, m
 
 PILOT_INPUTS = 2048
 PILOT_PATHS = 64
+LEAST_SLOPE = 1e-3  # relative to the largest: all entries of a long vector matter together
+FEW_LEAST_SLOPE = 0.1  # with few inputs: what matters less to u shall not count as much
 
 
 def make_objective(run: Run, family: Family, network: Network) -> Objective:
@@ -36,7 +38,9 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     slopes = training.slopes and not jumps(family)
     pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS, slopes)
     device = str(network.mean.device)
-    scales = measure_scales(pilot, network, make_generator(training.seed, "pilot", device=device))
+    generator = make_generator(training.seed, "pilot", device=device)
+    least = FEW_LEAST_SLOPE if isinstance(optimiser, GaussNewton) else LEAST_SLOPE
+    scales = measure_scales(pilot, network, generator, least)
     network.shift.copy_(scales.shift.reshape(network.shift.shape))
     network.scale.copy_(scales.scale.reshape(network.scale.shape))
     relative = scales.scale / scales.scale.mean()

@@ -1,6 +1,6 @@
 r"""The fast method's objective: fit values and slopes, each on its own scale.
 
-    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    1/ω_j = max(R_j, max_i R_i/10),
+    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    1/ω_j = max(R_j, δ max_i R_i),
 
 in normalised inputs and outputs, R_j the root mean square of ∂_j Y. Labels are means over K paths
 from the same input, slopes their pathwise derivatives. The network sees √t in place of t, and its
@@ -32,8 +32,6 @@ from feynkac.sampling.scheme import Scheme
 from feynkac.training.diagnosis import bad_label
 from feynkac.training.gauss_newton import Kaczmarz, solve_damped
 from feynkac.training.objective import Batch, Objective
-
-LEAST_SLOPE = 0.1  # of the largest: what matters less to u shall not count as much
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,10 @@ class Scales:
     slopes: Tensor
 
 
-def measure_scales(data: Data, network: Network, generator: torch.Generator) -> Scales:
-    """From one batch of labels."""
+def measure_scales(
+    data: Data, network: Network, generator: torch.Generator, least_slope: float = 1e-3
+) -> Scales:
+    """From one batch of labels; δ is `least_slope`."""
     batch = data.sample(generator)
     assert batch.gradients is not None
     if problem := bad_label(batch, data.family.domain):
@@ -92,7 +92,7 @@ def measure_scales(data: Data, network: Network, generator: torch.Generator) -> 
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
     slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
     rms = slopes.square().mean(0).sqrt()
-    return Scales(shift, scale, 1.0 / rms.clamp_min(LEAST_SLOPE * rms.max() + 1e-12))
+    return Scales(shift, scale, 1.0 / rms.clamp_min(least_slope * rms.max() + 1e-12))
 
 
 @dataclass(frozen=True)
