@@ -116,7 +116,7 @@ def _carry_out(
     if distributed and not job.finished():
         from feynkac.interfaces.ray.training import distribute
 
-        distribute(job, report, address, start)
+        distribute(job, report, address)
     return job.execute(report, start)
 
 

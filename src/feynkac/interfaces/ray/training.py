@@ -9,7 +9,6 @@ import os
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -34,15 +33,15 @@ def distribute(
     job: Job,
     report: "Callable[[Progress], Any]",
     address: str | None = None,
-    started: float | None = None,
 ) -> None:
     """Carry `job` out with the number of workers of its settings; the result is in its folder.
+
+    A budget counts from when the workers are ready.
 
     Args:
         job: on several machines, with a folder on storage that they share.
         report: sees the progress, twice a second.
         address: of an existing cluster; None starts one on this machine.
-        started: since when a budget counts, by the clock of `time.time`.
 
     Raises:
         InputError: the cluster is too small or not there.
@@ -50,7 +49,7 @@ def distribute(
     """
     with cluster(address, job.run.training.workers), _scratch(job.folder) as scratch:
         channel = open_channel()
-        trainer = _trainer(job, scratch, channel, address is None, started or time.time())
+        trainer = _trainer(job, scratch, channel, address is None)
         ending = _in_background(trainer.fit)
         errors = watch(
             lambda: bool(wait([ending], timeout=0.2).done),
@@ -74,7 +73,7 @@ def _scratch(folder: Path) -> Iterator[str]:
         yield scratch
 
 
-def _trainer(job: Job, scratch: str, channel: Any, local: bool, started: float) -> Any:
+def _trainer(job: Job, scratch: str, channel: Any, local: bool) -> Any:
     import ray
     import torch
     from ray.train import FailureConfig, RunConfig, ScalingConfig
@@ -93,7 +92,6 @@ def _trainer(job: Job, scratch: str, channel: Any, local: bool, started: float) 
             "channel": channel,
             "threads": max(1, torch.get_num_threads() // workers) if local else 1,
             "gpus": gpus,
-            "started": started,
         },
         torch_config=_group_by_workers(),
         scaling_config=ScalingConfig(num_workers=workers, use_gpu=gpus),
@@ -131,6 +129,7 @@ def _work(config: dict[str, Any]) -> None:
     if not config["gpus"]:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import torch
+    import torch._dynamo  # seconds that evaluations would take otherwise
     from ray.train import get_context
     from torch import distributed
 
@@ -141,13 +140,12 @@ def _work(config: dict[str, Any]) -> None:
 
     torch.set_num_threads(config["threads"])
     _join("nccl" if config["gpus"] else "gloo")
-    started = time.perf_counter() - (time.time() - config["started"])
     channel, run = config["channel"], run_from_dict(config["run"])
     try:
         if get_context().get_world_rank() == 0:
             ask(channel.begin.remote(0))
         family = find_family(config["family"], dict(run.family.fields))
-        execute(run, family, Path(config["folder"]), teller(channel), started, Distributed())
+        execute(run, family, Path(config["folder"]), teller(channel), team=Distributed())
     except FeynkacError as error:  # to try again would not help
         ask(channel.fail.remote(0, error))
     else:
