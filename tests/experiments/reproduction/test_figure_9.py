@@ -129,6 +129,20 @@ def test_one_method_can_be_at_full_scale_and_is_found_again(monkeypatch, tmp_pat
     assert len(trained) == 2 * 2 + 2 * 18
 
 
+def test_a_full_run_that_was_stopped_is_shown_as_far_as_it_came(monkeypatch, tmp_path):
+    def reach(family, *_args, method, **_options):
+        if method == "fast" and family.dim > 20:
+            raise KeyboardInterrupt
+        return point(family.dim, 20)
+
+    monkeypatch.setattr(figure_9, "reach", reach)
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        figure_9.run(Settings(store, full=True, methods=("fast",)))
+    rows = figure_9.run(Settings(store)).rows
+    assert [row[1] for row in rows if row[0] == "ours"][-2:] == ["15", "20"]
+
+
 def test_everything_is_found_again(small, monkeypatch):
     first = figure_9.run(small)
     monkeypatch.setattr(figure_9, "reach", None)

@@ -60,7 +60,7 @@ SCALED_PLANS = {
 def run(settings: Settings) -> Result:
     """Train until the error is reached, at each dimension and for each seed; fit the slopes."""
     whole = {method: at_full_scale(method, settings) for method in FULL_PLANS}
-    found = {method: train_all(method, replace(settings, full=whole[method])) for method in whole}
+    found = {method: train_all(method, settings) for method in whole}
     return Result(
         name=NAME,
         title="Figure 9: cost to reach an L1 error of 0.01, heat equation with paraboloid",
@@ -75,8 +75,11 @@ def run(settings: Settings) -> Result:
 
 def at_full_scale(method: str, settings: Settings) -> bool:
     """Whether that was asked for, or has been done for the paper's dimensions."""
-    asked = settings.full and method in settings.methods
-    return asked or len(_done(method, settings)) >= len(FULL_PLANS["paper"].dims)
+    return _asked(method, settings) or len(_done(method, settings)) >= len(FULL_PLANS["paper"].dims)
+
+
+def _asked(method: str, settings: Settings) -> bool:
+    return settings.full and method in settings.methods
 
 
 def _done(method: str, settings: Settings) -> list[int]:
@@ -101,11 +104,13 @@ def most_steps(method: str, dim: int) -> int:
 
 def train_all(method: str, settings: Settings) -> list[list[Point]]:
     """For each dimension the points of all seeds; scaled down, as far as the time goes."""
-    asked = settings.full and method in settings.methods
-    plan = (FULL_PLANS if settings.full else SCALED_PLANS)[method]
-    left = math.inf if settings.full else settings.budget / len(FULL_PLANS)
+    whole = at_full_scale(method, settings)
+    plan = (FULL_PLANS if whole else SCALED_PLANS)[method]
+    dims = _done(method, settings) if whole and not _asked(method, settings) else plan.dims
+    left = math.inf if whole else settings.budget / len(FULL_PLANS)
+    settings = replace(settings, full=whole)
     study: list[list[Point]] = []
-    for dim in plan.dims if asked or not settings.full else _done(method, settings):
+    for dim in dims:
         study.append([])
         for number, seed in enumerate(settings.seeds):
             limit = left / (len(settings.seeds) - number)
