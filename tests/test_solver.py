@@ -16,6 +16,7 @@ import feynkac as fk
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
 from feynkac.solution import Solution
 from feynkac.solver import plan_run
+from still import Holey, Still
 
 SMALL = {
     "method": "paper",
@@ -187,30 +188,16 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_written(tmp_pa
 
 
 @dataclass(frozen=True)
-class WithField(fk.Family):
-    """A family with one field of any kind, whose payoff breaks below `hole`."""
+class WithField(Still):
+    """With one field of any kind."""
 
     field: Any = None
-    hole: float = 0.0
-
-    @property
-    def domain(self) -> fk.Domain:
-        return fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return torch.zeros_like(dw)
-
-    def initial(self, x, p):
-        return torch.where((x > 0.0) & (x < self.hole), torch.nan, x)
 
 
 @pytest.mark.parametrize("field", [torch.ones(2), print], ids=["tensor", "function"])
 def test_a_field_that_cannot_be_written_down_is_refused_before_training(field):
     with pytest.raises(InputError, match="fields of WithField must be plain data"):
-        fk.solve(WithField(field), steps=1)
+        fk.solve(WithField(field=field), steps=1)
 
 
 # A run in a folder
@@ -428,7 +415,7 @@ def test_a_nan_ends_the_run_and_keeps_the_last_good_state(tmp_path):
     for expected in ([1, 2, 3, 4], []):  # the second time it goes on and meets the same path
         seen: list[fk.Progress] = []
         with pytest.raises(NonFiniteError, match=message):
-            fk.solve(WithField(hole=0.001), report=seen.append, **settings)
+            fk.solve(Holey(), report=seen.append, **settings)
         assert [progress.step for progress in seen] == expected
     assert files(tmp_path) == [CHECKPOINT, "metrics.jsonl", "run.json"]
 

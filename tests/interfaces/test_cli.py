@@ -29,41 +29,7 @@ COMMANDS = [
 QUICK = ["--method", "paper", "--steps", "5", "--batch-size", "64"]
 AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
 ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
-
-USER_FAMILY = '''
-from dataclasses import dataclass
-import torch
-import feynkac as fk
-
-@dataclass(frozen=True)
-class Still(fk.Family):
-    """u(x, t) = x, or NaN where x < hole."""
-    hole: float = 0.0
-
-    @property
-    def domain(self):
-        return fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return torch.zeros_like(dw)
-
-    def initial(self, x, p):
-        return torch.where((x > 0.0) & (x < self.hole), torch.nan, x)
-
-@dataclass(frozen=True)
-class Holey(Still):
-    hole: float = 0.001
-
-@dataclass(frozen=True)
-class Unwritten(Still):
-    hole: object = torch.zeros(())
-
-class Lacking(fk.Family):
-    pass
-'''
+STILL = Path(__file__).parents[1] / "still.py"
 
 
 def run(*arguments: object) -> Result:
@@ -108,13 +74,6 @@ def paraboloid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "paraboloid"
     results("solve", "heat-paraboloid", "--dim", 2, *QUICK, "--out", folder)
     return folder
-
-
-@pytest.fixture
-def user_file(tmp_path: Path) -> Path:
-    path = tmp_path / "own.py"
-    path.write_text(USER_FAMILY)
-    return path
 
 
 # Help
@@ -283,8 +242,8 @@ def test_settings_reach_the_run(tmp_path):
     assert settings.family.fields == {"dim": 2}
 
 
-def test_a_users_family_from_its_file(tmp_path, user_file):
-    spec = f"{user_file}:Still"
+def test_a_users_family_from_its_file(tmp_path):
+    spec = f"{STILL}:Still"
     found = results("solve", spec, *QUICK, "--out", tmp_path / "run", "--scheme", "euler:1")
     assert found["family"] == "still"
     message = refusal("query", tmp_path / "run", "--at", "x=0.5,t=0.5")
@@ -335,8 +294,8 @@ def test_bad_settings_are_refused_in_one_sentence(tmp_path, arguments, message):
         ("Unwritten", "the fields of Unwritten must be plain data"),
     ],
 )
-def test_a_users_family_that_cannot_be_used_is_refused(tmp_path, user_file, name, message):
-    assert message in refusal("solve", f"{user_file}:{name}", "--out", tmp_path / "run")
+def test_a_users_family_that_cannot_be_used_is_refused(tmp_path, name, message):
+    assert message in refusal("solve", f"{STILL}:{name}", "--out", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -396,9 +355,9 @@ def test_an_existing_run_with_other_settings_is_refused_and_kept(put):
     assert {path: path.read_bytes() for path in put.iterdir()} == before
 
 
-def test_a_nan_is_a_failure(tmp_path, user_file):
+def test_a_nan_is_a_failure(tmp_path):
     options = [*QUICK, "--batch-size", 2**14, "--scheme", "euler:1", "--out", tmp_path]
-    message = refusal("solve", f"{user_file}:Holey", *options, code=1)
+    message = refusal("solve", f"{STILL}:Holey", *options, code=1)
     assert "step 1: a NaN or infinity arose in" in message
 
 

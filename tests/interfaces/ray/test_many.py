@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -89,36 +90,13 @@ def test_ctrl_c_leaves_runs_that_can_go_on(tmp_path):
 
 @pytest.mark.slow
 def test_one_that_fails_does_not_stop_the_others(tmp_path):
-    (tmp_path / "hole.py").write_text(HOLE)
     arguments = ("--method", "paper", "--steps", 5, "--batch-size", 2**14, "--scheme", "euler:1")
-    names = (f"{tmp_path / 'hole.py'}:Hole", "black-scholes")
+    names = (f"{Path(__file__).parents[2] / 'still.py'}:Holey", "black-scholes")
     places = ("--parallel", "--out", tmp_path / "runs", "--json")
     program = Program(tmp_path, "solve", *names, *arguments, *places)
     assert program.end() == 1, program.err.read_text()
     found = json.loads(program.out.read_text())
     assert [run["family"] for run in found["runs"]] == ["black-scholes"]
-    assert [run["family"] for run in found["failed"]] == ["hole"]
-    assert "error: hole, seed 0: step 1: a NaN or infinity arose in" in program.err.read_text()
+    assert [run["family"] for run in found["failed"]] == ["holey"]
+    assert "error: holey, seed 0: step 1: a NaN or infinity arose in" in program.err.read_text()
     assert len(list((tmp_path / "runs").glob(f"*/{MANIFEST}"))) == 1
-
-
-HOLE = """
-from dataclasses import dataclass
-import torch
-import feynkac as fk
-
-@dataclass(frozen=True)
-class Hole(fk.Family):
-    @property
-    def domain(self):
-        return fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
-
-    def drift(self, x, p):
-        return torch.zeros_like(x)
-
-    def diffusion(self, x, dw, p):
-        return torch.zeros_like(dw)
-
-    def initial(self, x, p):
-        return torch.where((x > 0.0) & (x < 0.001), torch.nan, x)
-"""
