@@ -53,6 +53,14 @@ UserFamily = Annotated[
     typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),
 ]
 
+Address = Annotated[
+    str | None,
+    typer.Option("--address", help="A Ray cluster, ray://host:port; else this machine."),
+]
+Dashboard = Annotated[
+    bool, typer.Option("--dashboard", help="Ray's web page too, on this machine alone.")
+]
+
 
 def _show_version(wanted: bool) -> None:
     if wanted:

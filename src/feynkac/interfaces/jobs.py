@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where Ray runs."""
+
+    address: str | None = None
+    """Of an existing cluster, ray://host:port; None: a private one on this machine."""
+    dashboard: bool = False
+    """Whether the private one has Ray's web page, on loopback."""
+
+
+@dataclass(frozen=True)
 class Job:
     """One run."""
 

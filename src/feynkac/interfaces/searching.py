@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from feynkac.errors import InputError, Interrupted
-from feynkac.interfaces.application import Dim, FamilyName, Fields, Json, Seed, command, print_json
-from feynkac.interfaces.jobs import absolute_spec
+from feynkac.interfaces.application import (
+    Address,
+    Dashboard,
+    Dim,
+    FamilyName,
+    Fields,
+    Json,
+    Seed,
+    command,
+    print_json,
+)
+from feynkac.interfaces.jobs import Place, absolute_spec
 from feynkac.interfaces.parsing import family_settings
 
 if TYPE_CHECKING:
@@ -37,9 +47,8 @@ def tune(
     ] = 2,
     dim: Dim = None,
     field: Fields = None,
-    address: Annotated[
-        str | None, typer.Option(help="A Ray cluster, ray://host:port; else this machine.")
-    ] = None,
+    address: Address = None,
+    dashboard: Dashboard = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its log too.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -63,7 +72,7 @@ def tune(
     search, searched = make_search(absolute_spec(family), fields, method, budget, seed, ranges)
     found = Trials((out or Path("runs") / search.folder_name).absolute())
     found.require(search)
-    with cluster(address):
+    with cluster(Place(address, dashboard)):
         from feynkac.interfaces.ray.tuning import run_trials, train_again
 
         found.claim(search)

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from feynkac.errors import FeynkacError, InputError, Interrupted
-from feynkac.interfaces.application import Dim, Fields, Json, command, print_json
-from feynkac.interfaces.jobs import Job, absolute_spec
+from feynkac.interfaces.application import (
+    Address,
+    Dashboard,
+    Dim,
+    Fields,
+    Json,
+    command,
+    print_json,
+)
+from feynkac.interfaces.jobs import Job, Place, absolute_spec
 from feynkac.interfaces.parsing import family_settings, parse_scheme, parse_seeds
 
 if TYPE_CHECKING:
@@ -52,9 +60,8 @@ def solve(
     parallel: Annotated[
         bool, typer.Option("--parallel", help="Several runs at once, on Ray.")
     ] = False,
-    address: Annotated[
-        str | None, typer.Option(help="A Ray cluster, ray://host:port; else this machine.")
-    ] = None,
+    address: Address = None,
+    dashboard: Dashboard = False,
     as_json: Json = False,
 ) -> None:
     """Train one network for a whole FAMILY. The same command again continues the run."""
@@ -76,10 +83,11 @@ def solve(
         for spec in family
         for each in (parse_seeds(seeds) if seeds is not None else (seed,))
     ]
-    distributed = workers is not None or (address is not None and not parallel)
+    place = Place(address, dashboard)
+    distributed = workers is not None or (place != Place() and not parallel)
     if single:
-        return _solve_one(jobs[0], distributed, address, start, as_json)
-    return _solve_many(jobs, distributed, parallel, address, as_json)
+        return _solve_one(jobs[0], distributed, place, start, as_json)
+    return _solve_many(jobs, distributed, parallel, place, as_json)
 
 
 def _plan(
@@ -109,24 +117,22 @@ def _plan(
 def _carry_out(
     job: Job,
     distributed: bool,
-    address: str | None,
+    place: Place,
     report: "Callable[[Progress], Any]",
     start: float,
 ) -> "Solution":
     if distributed and not job.finished():
         from feynkac.interfaces.ray.training import distribute
 
-        distribute(job, report, address)
+        distribute(job, report, place)
     return job.execute(report, start)
 
 
-def _solve_one(
-    job: Job, distributed: bool, address: str | None, start: float, as_json: bool
-) -> None:
+def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json: bool) -> None:
     from feynkac.interfaces.console import print_errors, training_display
 
     with training_display() as report:
-        solution = _carry_out(job, distributed, address, report, start)
+        solution = _carry_out(job, distributed, place, report, start)
     curve = _draw_error_curve(solution, job.folder)
     result = _summary(solution, job.folder) | {"wall_seconds": time.time() - start}
     if as_json:
@@ -136,7 +142,7 @@ def _solve_one(
 
 
 def _solve_many(
-    jobs: "Sequence[Job]", distributed: bool, parallel: bool, address: str | None, as_json: bool
+    jobs: "Sequence[Job]", distributed: bool, parallel: bool, place: Place, as_json: bool
 ) -> None:
     """All of them; one that fails does not keep the others from being solved."""
     from feynkac.interfaces.console import runs_display
@@ -145,9 +151,9 @@ def _solve_many(
         if parallel:
             from feynkac.interfaces.ray.many import solve_parallel
 
-            errors = solve_parallel(jobs, show, address)
+            errors = solve_parallel(jobs, show, place)
         else:
-            errors = _solve_in_turn(jobs, distributed, address, show)
+            errors = _solve_in_turn(jobs, distributed, place, show)
     solved = [job for i, job in enumerate(jobs) if i not in errors]
     runs = [_summary(job.execute(), job.folder) for job in solved]
     spread = {name: _spread(runs, name) for name in dict.fromkeys(r["family"] for r in runs)}
@@ -166,13 +172,13 @@ def _solve_many(
 def _solve_in_turn(
     jobs: "Sequence[Job]",
     distributed: bool,
-    address: str | None,
+    place: Place,
     show: "Callable[[int, Progress], Any]",
 ) -> dict[int, FeynkacError]:
     errors: dict[int, FeynkacError] = {}
     for i, job in enumerate(jobs):
         try:
-            _carry_out(job, distributed, address, partial(show, i), time.time())
+            _carry_out(job, distributed, place, partial(show, i), time.time())
         except Interrupted:
             raise
         except FeynkacError as error:

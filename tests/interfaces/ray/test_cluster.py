@@ -15,6 +15,7 @@ import yaml
 from processes import Program, wait_until
 
 from feynkac.errors import InputError
+from feynkac.interfaces.jobs import Place
 from feynkac.interfaces.ray.cluster import PRIVATE, cluster, require_cpus
 
 
@@ -43,7 +44,7 @@ def test_enough_cpus_are_fine():
 )
 def test_an_address_without_a_cluster(address, reason):
     with pytest.raises(InputError, match=reason):
-        cluster(address).__enter__()
+        cluster(Place(address)).__enter__()
 
 
 @pytest.mark.slow
@@ -51,7 +52,7 @@ def test_something_else_that_listens_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as mute:
         start = time.monotonic()
         with pytest.raises(InputError, match="is not Ray"):
-            cluster(f"ray://127.0.0.1:{mute.getsockname()[1]}").__enter__()
+            cluster(Place(f"ray://127.0.0.1:{mute.getsockname()[1]}")).__enter__()
         assert time.monotonic() - start < 30.0
 
 
@@ -145,3 +146,9 @@ def test_an_existing_cluster_needs_its_token_and_is_left_running(tmp_path):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("aiohttp_cors") is not None, reason="it has one")
+def test_a_dashboard_that_is_not_installed():
+    with pytest.raises(InputError, match=r'pip install "ray\[default\]"'):
+        cluster(Place(dashboard=True)).__enter__()

@@ -7,6 +7,7 @@ read when ray is imported, so it must be in the environment before that.
 """
 
 import contextlib
+import importlib.util
 import logging
 import os
 import secrets
@@ -19,8 +20,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import typer
+
 from feynkac.errors import InputError
 from feynkac.interfaces.application import debugging
+from feynkac.interfaces.jobs import Place
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 5.0  # seconds for an address to answer
@@ -44,26 +48,25 @@ BOTH = {
 
 
 @contextmanager
-def cluster(
-    address: str | None = None, cpus: int | None = None, dashboard: bool = False
-) -> Iterator[int]:
+def cluster(place: Place = Place(), cpus: int | None = None) -> Iterator[int]:  # noqa: B008
     """Ray, connected; yields the number of its CPUs. Standard output is silent meanwhile.
 
     Args:
-        address: of an existing cluster, ray://host:port; None starts a private one.
+        place: where.
         cpus: how many are needed; None: any number.
-        dashboard: whether a private one has Ray's web page, on loopback.
 
     Raises:
-        InputError: there are fewer CPUs, or no cluster at `address`.
+        InputError: there are fewer CPUs, no cluster there, or no dashboard.
     """
-    if address is None:  # before Ray starts, which takes seconds
+    if place.address is None:  # before Ray starts, which takes seconds
         require_cpus(cpus, os.cpu_count() or 1, "this machine")
-    with _private(dashboard) if address is None else _existing(address):
+    elif place.dashboard:
+        raise InputError("a cluster with an address has its own dashboard; leave --dashboard away.")
+    with _private(place.dashboard) if place.address is None else _existing(place.address):
         import ray
 
         found = int(ray.cluster_resources().get("CPU", 0))
-        require_cpus(cpus, found, address or "this machine")
+        require_cpus(cpus, found, place.address or "this machine")
         yield found
 
 
@@ -75,6 +78,8 @@ def require_cpus(wanted: int | None, found: int, where: str) -> None:
 
 @contextmanager
 def _private(dashboard: bool) -> Iterator[None]:
+    if dashboard and importlib.util.find_spec("aiohttp_cors") is None:
+        raise InputError('--dashboard needs more of Ray; pip install "ray[default]".')
     with (
         tempfile.TemporaryDirectory(  # paths of sockets must be short
             prefix="feynkac-", dir="/tmp", ignore_cleanup_errors=True
@@ -150,11 +155,13 @@ def _connect(options: dict[str, Any]) -> None:
     level = logging.INFO if debugging() else logging.ERROR
     try:
         with warnings.catch_warnings(action="ignore"):
-            ray.init(logging_level=level, log_to_driver=debugging(), **options)
+            context = ray.init(logging_level=level, log_to_driver=debugging(), **options)
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         reason = str(error).strip().partition("\n")[0]
         hint = " (is its token in RAY_AUTH_TOKEN?)" if "address" in options else ""
         raise InputError(f"Ray cannot be used: {reason.rstrip('.')}{hint}.") from error
+    if options.get("include_dashboard"):
+        typer.echo(f"dashboard at http://{context.dashboard_url}, token {TOKEN}", err=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import FeynkacError, Interrupted
-from feynkac.interfaces.jobs import Job
+from feynkac.interfaces.jobs import Job, Place
 from feynkac.interfaces.ray.cluster import cluster
 from feynkac.interfaces.ray.news import ask, open_channel, teller, watch
 
@@ -19,14 +19,16 @@ RETRIES = 3
 
 
 def solve_parallel(
-    jobs: Sequence[Job], show: "Callable[[int, Progress], Any]", address: str | None = None
+    jobs: Sequence[Job],
+    show: "Callable[[int, Progress], Any]",
+    place: Place = Place(),  # noqa: B008  (frozen)
 ) -> dict[int, FeynkacError]:
     """Carry all `jobs` out; their results are in their folders.
 
     Args:
         jobs: on several machines, with folders on storage that they share.
         show: sees the progress of each job by its index.
-        address: of an existing cluster; None starts one on this machine.
+        place: which cluster.
 
     Returns:
         What went wrong, by the index of the job.
@@ -37,7 +39,7 @@ def solve_parallel(
     left = {i: job for i, job in enumerate(jobs) if not job.finished()}
     if not left:
         return {}
-    with cluster(address):
+    with cluster(place):
         import ray
 
         channel = open_channel()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import FeynkacError, InputError
 from feynkac.files import make_folder
-from feynkac.interfaces.jobs import Job
+from feynkac.interfaces.jobs import Job, Place
 from feynkac.interfaces.ray.cluster import cluster
 from feynkac.interfaces.ray.news import ask, open_channel, teller, watch
 
@@ -32,7 +32,7 @@ PATIENCE = 10.0  # seconds for the others, once one has given up
 def distribute(
     job: Job,
     report: "Callable[[Progress], Any]",
-    address: str | None = None,
+    place: Place = Place(),  # noqa: B008  (frozen)
 ) -> None:
     """Carry `job` out with the number of workers of its settings; the result is in its folder.
 
@@ -41,15 +41,15 @@ def distribute(
     Args:
         job: on several machines, with a folder on storage that they share.
         report: sees the progress, twice a second.
-        address: of an existing cluster; None starts one on this machine.
+        place: which cluster.
 
     Raises:
         InputError: the cluster is too small or not there.
         Interrupted: the user asked to stop; the folder can be resumed.
     """
-    with cluster(address, job.run.training.workers), _scratch(job.folder) as scratch:
+    with cluster(place, job.run.training.workers), _scratch(job.folder) as scratch:
         channel = open_channel()
-        trainer = _trainer(job, scratch, channel, address is None)
+        trainer = _trainer(job, scratch, channel, place.address is None)
         ending = _in_background(trainer.fit)
         errors = watch(
             lambda: bool(wait([ending], timeout=0.2).done),
