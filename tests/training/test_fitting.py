@@ -1,5 +1,6 @@
 """The optimiser decides the objective; the fast ones set the network's output scale."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_the_optimiser_decides_the_objective(optimiser, kind, generator):
     assert isinstance(objective, kind)
     batch = objective.sample(generator)
     assert (batch.inputs.shape, batch.values.shape) == ((32, 4), (32, 1))
+
+
+@pytest.mark.parametrize(("optimiser", "most"), [(GaussNewton(), 10), (Muon(), 1000)])
+def test_with_few_inputs_weights_of_slopes_are_levelled(optimiser, most):
+    """Without that they differ by a factor of 26 for Bachelier's model."""
+    family = fk.Bachelier()
+    run = replace(plan(optimiser), family=record_family(family))
+    network = make_network(run.architecture, family.domain, torch.Generator().manual_seed(0))
+    weights = make_objective(run, family, network).scales.slopes
+    ratio = float(weights.max() / weights.min())
+    assert ratio <= most * (1 + 1e-5)
+    assert (ratio > 10) == (most > 10)
 
 
 @pytest.mark.parametrize("optimiser", [GaussNewton(), Muon()], ids=lambda o: o.kind)

@@ -96,10 +96,22 @@ def test_scales_are_those_of_the_solution(family, generator):
     partials["t"] = partials["t"] * 2.0 * point.t.sqrt()
     slopes = torch.cat([partials[n].flatten(1) for n in domain.boxes], 1) * network.std / u.std()
     rms = slopes.square().mean(0).sqrt()
-    rms = rms.clamp_min(0.1 * rms.max())
     assert scales.shift.item() == pytest.approx(u.mean().item(), rel=0.02)
     assert scales.scale.item() == pytest.approx(u.std().item(), rel=0.02)
     torch.testing.assert_close(scales.slopes.double(), 1.0 / rms, rtol=0.05, atol=0)
+
+
+def test_the_smallest_slopes_can_be_lifted():
+    """By half of the largest here, which lifts some and not all."""
+    family = BlackScholes()
+    network = make_smooth(family, torch.Generator().manual_seed(0))
+    data = make_data(family, 2000, paths=16)
+    plain, lifted = (
+        1.0 / measure_scales(data, network, torch.Generator().manual_seed(1), least).slopes
+        for least in (1e-3, 0.5)
+    )
+    assert 0 < (plain < 0.5 * plain.max()).sum() < len(plain)
+    torch.testing.assert_close(lifted, plain.clamp_min(0.5 * plain.max()))
 
 
 def test_labels_of_the_slope_in_root_time_stay_bounded_towards_zero(generator):
