@@ -12,13 +12,14 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "compilation"},
+    {"errors", "files", "clock", "compilation"},
     {"families"},
     {"sampling"},
     {"networks"},
     {"training"},
     {"analysis"},
     {"storage"},
+    {"run_folder", "evaluation"},
     {"solution"},
     {"solver"},
     {"control"},

@@ -22,7 +22,7 @@ from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.rainbow import Rainbow
-from feynkac.files import sha256
+from feynkac.files import seal, sha256, unseal
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
 from feynkac.solver import plan_run
@@ -46,7 +46,9 @@ def manifest() -> Manifest:
     family = BlackScholes()
     run = plan_run(family, "paper", Multilevel(levels=2, factor=2), None, {"steps": 7})
     history = [{"step": 7, "seconds": 0.1, "l1": 1 / 3, "linear_baseline": None}]
-    return make_manifest(run, family.domain, 7, 0.1, 200, history)
+    return make_manifest(
+        run, family.domain, steps=7, paths=1, seconds=0.1, parameters=200, history=history
+    )
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ def test_holds_two_files_of_plain_data(folder):
 
 def test_manifest_says_where_it_comes_from(folder):
     data = json.loads((folder / MANIFEST).read_bytes())
-    assert data["format"] == 1
+    assert data["format"] == 2
     assert data["versions"].keys() == {"feynkac", "torch", "python"}
     assert data["run"]["family"] == {
         "name": "black-scholes",
@@ -189,6 +191,16 @@ def remove(name: str) -> Callable[[Path], object]:
 
 def alter(**values: object) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
+        data = unseal((folder / MANIFEST).read_bytes())
+        (folder / MANIFEST).write_bytes(seal(data | values))
+
+    return spoil
+
+
+def edit(**values: object) -> Callable[[Path], object]:
+    """As by hand: the checksum stays."""
+
+    def spoil(folder: Path) -> None:
         data = json.loads((folder / MANIFEST).read_bytes())
         (folder / MANIFEST).write_text(json.dumps(data | values))
 
@@ -219,12 +231,16 @@ DAMAGE = {
     "weights of another kind": (rehash(b"PK\3\4, a zip"), "is not a safetensors file"),
     "weights empty, sum right": (rehash(b""), "is not a safetensors file"),
     "manifest missing": (remove(MANIFEST), "holds no solution: there is no manifest.json in it"),
-    "manifest truncated": (truncate(MANIFEST), "is damaged or of another version: .*EOF"),
-    "manifest empty": (replace(MANIFEST, b""), "is damaged or of another version"),
-    "manifest binary": (replace(MANIFEST, b"\xff\xfe\0"), "is damaged or of another version"),
-    "manifest a list": (replace(MANIFEST, b"[]"), "Input should be an object"),
-    "manifest too deep": (replace(MANIFEST, b"[" * 200_000), "recursion limit"),
-    "unknown format": (alter(format=2), r"another version: format: Input should be 1 \(got 2\)"),
+    "manifest truncated": (truncate(MANIFEST), "is damaged: .*copy the folder again"),
+    "manifest empty": (replace(MANIFEST, b""), "is damaged: "),
+    "manifest binary": (replace(MANIFEST, b"\xff\xfe\0"), "is damaged: "),
+    "manifest a list": (replace(MANIFEST, b"[]"), "a JSON object was expected, not list"),
+    "manifest too deep": (replace(MANIFEST, b"[" * 200_000), "it is nested too deeply"),
+    "manifest edited": (edit(steps=8), "does not have the sha256 that it says"),
+    "history edited": (edit(history=[]), "does not have the sha256 that it says"),
+    "checksum removed": (edit(sha256=None), "does not have the sha256 that it says"),
+    "manifest with NaN": (edit(seconds=float("nan")), "NaN is not JSON"),
+    "unknown format": (alter(format=3), r"another version: format: Input should be 1 or 2"),
     "unknown field": (alter(code="print(1)"), "code: Extra inputs are not permitted"),
     "steps negative": (alter(steps=-1), r"steps: Input should be greater .* \(got -1\)"),
     "run missing": (alter(run=None), "run: Input should be"),
@@ -259,6 +275,30 @@ def test_any_flipped_bit_of_the_weights_is_noticed(folder):
         (folder / WEIGHTS).write_bytes(spoilt)
         with pytest.raises(ArtifactError, match="truncated or altered"):
             read_artifact(folder)
+
+
+def test_any_flipped_bit_of_the_manifest_is_noticed_or_means_nothing(folder, manifest):
+    """A blank that becomes another blank says the same."""
+    content, (found, _) = (folder / MANIFEST).read_bytes(), read_artifact(folder)
+    rng = random.Random(0)
+    for _ in range(300):
+        spoilt = bytearray(content)
+        spoilt[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        (folder / MANIFEST).write_bytes(spoilt)
+        try:
+            again, _ = read_artifact(folder)
+        except ArtifactError:
+            continue
+        assert again == found
+
+
+def test_an_artifact_of_format_1_still_loads(folder):
+    """As they were written before manifests had a checksum."""
+    data = unseal((folder / MANIFEST).read_bytes()) | {"format": 1}
+    del data["training_seconds"]
+    (folder / MANIFEST).write_text(json.dumps(data))
+    found, _ = read_artifact(folder)
+    assert (found.steps, found.training_seconds) == (7, None)
 
 
 def test_an_unfinished_run_is_told_from_no_run(tmp_path):

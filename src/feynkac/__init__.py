@@ -4,8 +4,13 @@ Every public name, no logic. Names are looked up on first use, so that `import f
 command line's `--help` do not wait for torch.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# Threads of torch that wait for each other must give way to other work. As OpenMP starts them, they
+# spin for milliseconds, and a step takes ten times as long on a busy machine.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 __version__ = "0.1.0"
 
@@ -46,6 +51,7 @@ _HOMES = {
     "FamilySteps": "sampling.family_steps",
     "FeedForward": "networks.feed_forward",
     "FeynkacError": "errors",
+    "FeynkacWarning": "errors",
     "GaussNewton": "training.gauss_newton",
     "GeometricBasket": "families",
     "Greek": "families",
@@ -139,6 +145,7 @@ __all__ = [
     "FamilySteps",
     "FeedForward",
     "FeynkacError",
+    "FeynkacWarning",
     "GaussNewton",
     "GeometricBasket",
     "Greek",

@@ -1,4 +1,4 @@
-"""What can go wrong, in four words. Every message says what was expected, what came, what to do."""
+"""What can go wrong, in few words. Every message says what was expected, what came, what to do."""
 
 
 class FeynkacError(Exception):
@@ -15,6 +15,10 @@ class ArtifactError(InputError):
 
 class NonFiniteError(FeynkacError, ArithmeticError):
     """A NaN or an infinity arose while training (exit code 1)."""
+
+
+class FeynkacWarning(UserWarning):
+    """A result that deserves less trust than it seems to."""
 
 
 class Interrupted(FeynkacError):  # noqa: N818  (nothing went wrong)

@@ -2,17 +2,23 @@
 
 Write to a temporary file in the same folder, fsync, then `os.replace`; a killed process leaves at
 most a stray temporary file behind, which the next write to the same name removes.
+
+JSON that is read back is sealed: it carries the SHA-256 of its own content.
 """
 
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
 from feynkac.errors import InputError
+
+SEAL = "sha256"
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -74,3 +80,48 @@ def sha256(content: bytes) -> str:
         'e3b0c442'
     """
     return hashlib.sha256(content).hexdigest()
+
+
+def seal(data: dict[str, Any]) -> bytes:
+    """JSON text of `data` and its SHA-256.
+
+    Example:
+        >>> unseal(seal({"steps": 3}))
+        {'steps': 3}
+    """
+    return (json.dumps(data | {SEAL: _digest(data)}, indent=1, allow_nan=False) + "\n").encode()
+
+
+def unseal(content: bytes) -> dict[str, Any]:
+    """What `seal` was given.
+
+    Raises:
+        ValueError: not such a text, or altered since.
+    """
+    data = parse_object(content)
+    if data.pop(SEAL, None) != _digest(data):
+        raise ValueError(f"its content does not have the {SEAL} that it says")
+    return data
+
+
+def parse_object(content: bytes) -> dict[str, Any]:
+    """A JSON object; NaN and infinities, which JSON does not have, are refused.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        data = json.loads(content, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"a JSON object was expected, not {type(data).__name__}")
+    return data
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return sha256(json.dumps(data, sort_keys=True, allow_nan=False).encode())

@@ -3,7 +3,7 @@ r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and tim
 import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ from feynkac.storage import (
     record_domain,
     write_artifact,
 )
-from feynkac.training.run import differences, record_family, run_to_dict
+from feynkac.training.run import differences, record_family
 
 CONTROL = "control"  # the folder of the companion
 
@@ -321,8 +321,12 @@ def _rebuild_family(manifest: Manifest) -> Family:
 
 
 def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path) -> None:
-    given = replace(manifest.run, family=record_family(family))
-    found = differences(run_to_dict(given), run_to_dict(manifest.run))
+    given, recorded = record_family(family), manifest.family
+    if recorded.source is None:  # an older artifact does not say from which formulas it was made
+        given = replace(given, source=None)
+    found = differences(asdict(given), asdict(recorded))
+    if found and found[0].startswith("source "):
+        found = ["its formulas have changed since"]
     # the order of the variables counts: it is that of the network's inputs
     if list(record_domain(family.domain).items()) != list(manifest.domain.items()):
         found.append(f"the domain is another, {family.domain} here")

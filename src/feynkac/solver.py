@@ -4,49 +4,53 @@ Wires the layers: check the family, draw the network, train it on simulated path
 error, and, given a folder, keep the run there so that the same call continues it.
 """
 
-import functools
-import json
 import math
-import time
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch._dynamo  # noqa: F401  (seconds that an optimiser would take otherwise)
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.analysis.rehearsal import rehearse
-from feynkac.errors import ArtifactError, InputError
+from feynkac.clock import Allowance, Clock
+from feynkac.errors import FeynkacWarning, InputError
+from feynkac.evaluation import Evaluator
 from feynkac.families.conformance import check_family
-from feynkac.families.family import ClosedForm, Family, outputs
-from feynkac.files import locked, make_folder, write_atomically
+from feynkac.families.family import Family, outputs
 from feynkac.networks.architecture import Architecture
-from feynkac.networks.network import Network, make_network
+from feynkac.networks.network import make_network
 from feynkac.networks.synchronised import synchronise
+from feynkac.run_folder import RunFolder
 from feynkac.sampling.discretisation import relative_bias
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.path import weak_order
+from feynkac.sampling.reference import Estimate
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.storage import MANIFEST, PLAN, Discretisation, make_manifest, read_artifact
+from feynkac.storage import Discretisation, make_manifest
 from feynkac.training.allocation import choose_paths
 from feynkac.training.fast import fast_setup
-from feynkac.training.fitting import make_objective
-from feynkac.training.loop import Hooks, Progress, steps_within, train
+from feynkac.training.fitting import SCALE_INPUTS, affordable_scale_inputs, make_objective
+from feynkac.training.loop import Hooks, Progress, time_step, train
 from feynkac.training.objective import Objective
+from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
 from feynkac.training.paper import complete_paper_setup
-from feynkac.training.run import Run, differences, record_family, run_to_dict
-from feynkac.training.settings import Training, one_sentence, resolve_device
-from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
+from feynkac.training.run import Decisions, Run, asked_for, record_family, run_to_dict
+from feynkac.training.settings import Training, one_sentence, resolve_device, seconds
+from feynkac.training.state import State
 from feynkac.training.team import Alone, Team, make_streams
 
 Method = Literal["fast", "paper"]
 METHODS = {"fast": fast_setup, "paper": complete_paper_setup}
-CHECKPOINT = "checkpoint.safetensors"
-BIAS_INPUTS, BIAS_PATHS = 64, 256  # to estimate the discretisation error with
+BIAS_INPUTS, BIAS_PATHS, FEWEST_BIAS_PATHS = 64, 256, 16  # for the discretisation error
+PILOT_SHARE = 0.08  # of a budget, for the choice of scheme and noise
+SMALL_SHARE = 0.025  # for each of the further pilots
+SAVING = 0.05  # seconds
 
 
 def solve(
@@ -60,6 +64,7 @@ def solve(
     architecture: Architecture | None = None,
     scheme: Scheme | None = None,
     report: Callable[[Progress], bool | None] | None = None,
+    retrain: bool = False,
     **training: Any,
 ) -> Solution:
     """Train one network for the whole family.
@@ -68,12 +73,14 @@ def solve(
         family: what to solve.
         method: "fast" is ours, "paper" the paper's with its settings.
         steps: number of updates; by default the method's.
-        budget: wall-clock time instead, in seconds or as "60s", "20m".
+        budget: wall-clock time instead, in seconds or as "60s", "20m": from this call to its end,
+            pilots, evaluations and saving included.
         seed: determines the result.
         out: a folder for checkpoints and the artifact; the same call continues there.
         architecture: network settings; by default the method's.
         scheme: how paths are simulated; by default the method's.
         report: sees the `Progress` of every step; answering True stops the run, as Ctrl-C does.
+        retrain: start over, whatever the folder holds.
         training: further fields of `Training`, such as `batch_size` or `compile`.
 
     Example:
@@ -81,10 +88,15 @@ def solve(
         >>> fk.solve(fk.BlackScholes(), steps=3, seed=0).manifest.parameters
         11073
     """
-    started = time.perf_counter()
+    clock = Clock()
     lengths = {"steps": steps, "budget": budget, "seed": seed}
-    run = plan_run(family, method, architecture, scheme, {**lengths, **training})
-    return execute(run, family, Path(out) if out is not None else None, report, started)
+    folder = Path(out) if out is not None else None
+    known = None if retrain else folder
+    run = plan_run(family, method, architecture, scheme, {**lengths, **training}, known)
+    solution = execute(run, family, folder, report, clock, retrain=retrain)
+    for sentence in solution.manifest.warnings:
+        warnings.warn(sentence, FeynkacWarning, stacklevel=2)
+    return solution
 
 
 def plan_run(
@@ -93,8 +105,12 @@ def plan_run(
     architecture: Architecture | None,
     scheme: Scheme | None,
     training: dict[str, Any],
+    folder: Path | None = None,
 ) -> Run:
-    """All settings of a run, from the method's defaults and the given ones; nothing is run."""
+    """All settings of a run: the given ones, and what the method chooses, partly by pilots.
+
+    A run that was begun in `folder` with the same words keeps what it chose then.
+    """
     if not isinstance(family, Family):
         raise InputError(f"solve expects a Family, got {type(family).__name__}.")
     check_family(family)
@@ -102,9 +118,12 @@ def plan_run(
         raise InputError(f"unknown method {method!r}; there are: {', '.join(METHODS)}.")
     if scheme is not None:
         scheme.check(family)
-    setup = METHODS[method](family, scheme)
-    rehearse(family, setup.scheme)
     given = {k: v for k, v in training.items() if v is not None}
+    asked = asked_for(family, method, architecture, scheme, given)
+    if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
+        return found
+    setup = METHODS[method](family, scheme, _pilots_allowance(given.get("budget")))
+    rehearse(family, setup.scheme)
     if "steps" not in given and "budget" not in given:
         given["steps"] = setup.steps
     given.setdefault("balance", setup.balance and "budget" in given and "paths" not in given)
@@ -122,6 +141,7 @@ def plan_run(
             scheme=setup.scheme,  # type: ignore[arg-type]
             noise=setup.noise,  # type: ignore[arg-type]
             training=Training(**(defaults | given)),
+            asked=asked,
         )
         run_to_dict(run)
     except ValidationError as error:
@@ -134,120 +154,46 @@ def plan_run(
     return run
 
 
+def _pilots_allowance(budget: Any) -> Allowance:
+    try:
+        return Allowance() if budget is None else Allowance(PILOT_SHARE * seconds(budget))
+    except ValueError as error:
+        raise InputError(f"budget: {error} (got {budget!r}).") from error
+
+
 def execute(
     run: Run,
     family: Family,
     folder: Path | None = None,
     report: Callable[[Progress], bool | None] | None = None,
-    started: float | None = None,
+    clock: Clock | None = None,
     team: Team = Alone(),  # noqa: B008  (stateless)
+    retrain: bool = False,
 ) -> Solution:
     """Carry `run` out, or continue it, or hand back its finished result.
 
-    A budget counts from `started`, by the clock of `time.perf_counter`. Every member of a `team`
-    makes the same call, with a folder that all can read; the leader writes.
+    A budget counts from the start of `clock`. Every member of a `team` makes the same call, with a
+    folder that all can read; the leader writes.
     """
-    start = time.perf_counter() if started is None else started
-    if folder is not None and (folder / MANIFEST).exists():
-        return _finished(run, family, folder)
+    clock = clock or Clock()
+    files = RunFolder(folder) if folder is not None else None
+    if files and files.finished and not retrain:
+        files.require(run)
+        return Solution.load(files.path, family)
     resolve_device(run.training.device)  # refuse it before anything is written
-    if folder is None:
-        return _train(run, family, None, report, start, team)
-    make_folder(folder)
-    with locked(folder) if team.rank == 0 else nullcontext():
-        return _train(run, family, folder, report, start, team)
+    with files.locked() if files and team.rank == 0 else nullcontext():
+        if files and retrain and team.rank == 0:
+            files.clear()
+        return _Execution(run, family, files, clock, team).complete(report)
 
 
-def _train(
+def initial_state(
     run: Run,
     family: Family,
-    folder: Path | None,
-    report: Callable[[Progress], bool | None] | None,
-    start: float,
-    team: Team,
-) -> Solution:
-    device = resolve_device(run.training.device)
-    state = _initial_state(run, family, device, team)
-    objective = make_objective(run, family, state.network)
-    evaluate = _evaluator(run, family, device)
-    plan = _resume(run, state, folder, team) if folder is not None else None
-    bias = _estimate_bias(run, family, device) if team.rank == 0 else None
-    if plan is None:
-        plan = _plan(run, family, state, objective, evaluate, start, team)
-        if folder is not None and team.rank == 0:
-            _write_plan(run, plan, folder)
-    training = replace(run.training, paths=plan.paths)
-    files = _RunFiles(folder, run.identity) if folder is not None else None
-    hooks = Hooks(
-        evaluate=evaluate,
-        report=_observer(state, files, report),
-        save=files.save if files else lambda _state: None,
-    )
-    objective = objective.with_paths(plan.paths)
-    train(state, objective, family.domain, training, plan.steps, hooks, team)
-    return _finish(run, family, state, plan, bias, folder if team.rank == 0 else None)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run decides for itself when it starts, and keeps when it is resumed."""
-
-    steps: int
-    paths: int
-
-
-def _plan(
-    run: Run,
-    family: Family,
-    state: State,
-    objective: Objective,
-    evaluate: Callable[[Network, int], Record],
-    start: float,
-    team: Team,
-) -> Plan:
-    """Steps and paths as given, or found by timing; the time since `start` counts."""
-    training = run.training
-    if training.budget is None:
-        assert training.steps is not None
-        return Plan(training.steps, training.paths)
-    paths = training.paths
-    if training.balance:
-        paths = choose_paths(objective.with_paths, state, paths, training.seed)
-        paths = int(team.decide(paths)[0])
-    spent = time.perf_counter() - start
-    left, balanced = training.budget - spent, objective.with_paths(paths)
-    steps = steps_within(left, state, balanced, family.domain, training, evaluate, team)
-    state.seconds += spent
-    return Plan(steps, paths)
-
-
-def _estimate_bias(run: Run, family: Family, device: str) -> Discretisation | None:
-    """Discretisation error of the run's scheme on a few inputs."""
-    if weak_order(family, run.scheme) is None:
-        return None
-    generator = make_generator(run.training.seed, "discretisation", device=device)
-    inputs = family.domain.sample(BIAS_INPUTS, generator)
-    bias = relative_bias(family, run.scheme, run.noise, inputs, BIAS_PATHS, generator)
-    l1, se = (part.abs().mean().item() for part in bias)
-    return Discretisation(l1=l1, se=se) if math.isfinite(l1 + se) else None
-
-
-@dataclass(frozen=True)
-class _RunFiles:
-    """The files of a run under way."""
-
-    folder: Path
-    identity: str
-
-    def save(self, state: State) -> None:
-        save_checkpoint(state, self.folder / CHECKPOINT, self.identity)
-
-    def write_metrics(self, history: list[Record]) -> None:
-        lines = "".join(json.dumps(record) + "\n" for record in history)
-        write_atomically(self.folder / "metrics.jsonl", lines.encode())
-
-
-def _initial_state(run: Run, family: Family, device: str, team: Team) -> State:
+    device: str,
+    team: Team = Alone(),  # noqa: B008  (stateless)
+) -> State:
+    """Before the first step: parameters drawn from the run's seed."""
     training = run.training
     weights = make_generator(training.seed, "weights")
     network = make_network(run.architecture, family.domain, weights, outputs(family)).to(device)
@@ -256,96 +202,161 @@ def _initial_state(run: Run, family: Family, device: str, team: Team) -> State:
     if training.compile:
         network.compile_layers(device)
     generator, *further = make_streams(training.seed, training.workers, device)
-    optimiser = training.optimiser.build(network)
-    return State(network, optimiser, generator, further=further)
+    return State(network, training.optimiser.build(network), generator, further=further)
 
 
-def _resume(run: Run, state: State, folder: Path, team: Team) -> Plan | None:
-    """The plan of the run in `folder`, its checkpoint loaded; None if there is none."""
-    plan = folder / PLAN
-    begun, under_way = team.decide(plan.exists(), (folder / CHECKPOINT).exists())
-    if not begun:
-        return None
-    try:
-        saved = json.loads(plan.read_bytes())
-        theirs, steps, paths = saved["run"], int(saved["steps"]), int(saved["paths"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ArtifactError(f"{plan} is damaged; choose another folder.") from error
-    _require_same(run, theirs, folder)
-    if steps < 1 or paths < 1 or run.training.steps not in (None, steps):
-        raise ArtifactError(f"{plan} is damaged; choose another folder.")
-    if under_way:
-        load_checkpoint(state, folder / CHECKPOINT, run.identity)
-    return Plan(steps, paths)
+@dataclass
+class _Execution:
+    """A run in this process."""
 
+    run: Run
+    family: Family
+    files: RunFolder | None
+    clock: Clock
+    team: Team
 
-def _write_plan(run: Run, plan: Plan, folder: Path) -> None:
-    """Write down the settings and what was decided, which a resumed run must share."""
-    content = json.dumps({"run": run_to_dict(run), **asdict(plan)}, indent=1)
-    write_atomically(folder / PLAN, content.encode())
+    def __post_init__(self) -> None:
+        self.device = resolve_device(self.run.training.device)
+        self.leads = self.team.rank == 0
+        self.evaluator = Evaluator(self.run, self.family, self.device)
 
-
-def _finish(
-    run: Run,
-    family: Family,
-    state: State,
-    plan: Plan,
-    bias: Discretisation | None,
-    folder: Path | None,
-) -> Solution:
-    network = state.network.eval().requires_grad_(False)
-    manifest = make_manifest(
-        run,
-        family.domain,
-        state.step,
-        state.seconds,
-        network.parameter_count,
-        state.history,
-        plan.paths,
-        bias,
-    )
-    solution = Solution(family, network, manifest)
-    if folder is not None:
-        solution.save(folder)
-        (folder / CHECKPOINT).unlink(missing_ok=True)
-    return solution
-
-
-def _finished(run: Run, family: Family, folder: Path) -> Solution:
-    manifest, _ = read_artifact(folder)
-    _require_same(run, run_to_dict(manifest.run), folder)
-    return Solution.load(folder, family)
-
-
-def _require_same(run: Run, theirs: dict[str, Any], folder: Path) -> None:
-    if found := differences(run_to_dict(run), theirs):
-        raise ArtifactError(
-            f"{folder} holds a run with other settings ({'; '.join(found[:3])}); "
-            "choose another folder (--out), or delete that one."
+    def complete(self, report: Callable[[Progress], bool | None] | None) -> Solution:
+        """Train to the end and measure."""
+        state = initial_state(self.run, self.family, self.device, self.team)
+        decisions, pace, objective = self._continue(state) or self._begin(state)
+        training = replace(
+            self.run.training, paths=decisions.paths, evaluations=decisions.evaluations
         )
+        hooks = self._hooks(state, decisions, report)
+        objective = objective.with_paths(decisions.paths)
+        pace = train(state, objective, self.family.domain, training, pace, hooks, self.team)
+        return self._finish(state, decisions, pace)
+
+    def _continue(self, state: State) -> tuple[Decisions, Pace, Objective] | None:
+        """What the run in the folder has decided, its checkpoint loaded; None if there is none."""
+        if self.files is None:
+            return None
+        begun, under_way = self.team.decide(self.files.begun, self.files.under_way)
+        if not begun:
+            return None
+        self.files.require(self.run)
+        decisions, pace = self.files.decisions()
+        objective = self._objective(state, decisions.scale_inputs)
+        if under_way:
+            self.files.restore(state, self.run.identity)
+            self.clock = Clock(self.clock.started - state.spent)
+            self.evaluator.count = len(state.history)
+        return decisions, pace, objective
+
+    def _begin(self, state: State) -> tuple[Decisions, Pace, Objective]:
+        """Paths, evaluations and length as given, or found by timing."""
+        training = self.run.training
+        if training.budget is None:
+            assert training.steps is not None
+            bias = self._bias(Allowance()) if self.leads else None
+            decisions = Decisions(training.paths, training.evaluations, SCALE_INPUTS, bias)
+            pace, objective = Pace.of(training.steps), self._objective(state, SCALE_INPUTS)
+        else:
+            decisions, pace, objective = self._measure_machine(state, training.budget)
+        if self.files and self.leads:
+            self.files.keep(self.run, decisions, pace)
+        return decisions, pace, objective
+
+    def _measure_machine(self, state: State, budget: float) -> tuple[Decisions, Pace, Objective]:
+        """How much of everything this machine can do within the budget."""
+        training, team, share = self.run.training, self.team, SMALL_SHARE * budget
+        bias = self._bias(Allowance(share)) if self.leads else None
+        inputs = SCALE_INPUTS
+        if self.leads:
+            inputs = affordable_scale_inputs(self.run, self.family, Allowance(share), self.device)
+        (inputs,) = map(int, team.decide(inputs))
+        objective, paths = self._objective(state, inputs), training.paths
+        if training.balance:
+            found = choose_paths(
+                objective.with_paths, state, paths, training.seed, Allowance(share)
+            )
+            (paths,) = map(int, team.decide(found))
+        step = time_step(state, objective.with_paths(paths), self.family.domain, training, team)
+        evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1
+        state.network.train()
+        left = budget - self.clock.spent() - self.evaluator.reserved(evaluations) - SAVING
+        evaluations, steps = map(int, team.decide(evaluations, max(1.0, left / step)))
+        return Decisions(paths, evaluations, inputs, bias), Pace.of(steps), objective
+
+    def _objective(self, state: State, scale_inputs: int) -> Objective:
+        return make_objective(self.run, self.family, state.network, scale_inputs)
+
+    def _bias(self, allowance: Allowance) -> tuple[float, float] | None:
+        """Discretisation error of the run's scheme on a few inputs, and its standard error."""
+        run, family = self.run, self.family
+        if weak_order(family, run.scheme) is None:
+            return None
+
+        def estimate(paths: int) -> Estimate:
+            generator = make_generator(run.training.seed, "discretisation", device=self.device)
+            inputs = family.domain.sample(BIAS_INPUTS, generator)
+            return relative_bias(family, run.scheme, run.noise, inputs, paths, generator)
+
+        found = allowance.afford(estimate, FEWEST_BIAS_PATHS, BIAS_PATHS)
+        l1, se = (part.abs().mean().item() for part in found)
+        return (l1, se) if math.isfinite(l1 + se) else None
+
+    def _hooks(
+        self,
+        state: State,
+        decisions: Decisions,
+        report: Callable[[Progress], bool | None] | None,
+    ) -> Hooks:
+        files, run, budget = self.files, self.run, self.run.training.budget
+
+        def save(current: State) -> None:
+            current.spent = self.clock.spent()
+            if files:
+                files.save(current, run.identity)
+
+        def observe(progress: Progress) -> bool | None:
+            if files and progress.record:
+                files.write_metrics(state.history)
+            return report(progress) if report else None
+
+        hooks = Hooks(self.evaluator, observe, save)
+        if budget is None:
+            return hooks
+        pacemaker = Pacemaker(
+            budget,
+            spent=self.clock.spent,
+            reserved=lambda: self.evaluator.reserved(decisions.evaluations) + SAVING,
+            aside=lambda: self.evaluator.spent,
+        )
+        keep = (lambda pace: files.keep(run, decisions, pace)) if files else hooks.keep
+        return replace(hooks, end=pacemaker.end, keep=keep)
+
+    def _finish(self, state: State, decisions: Decisions, pace: Pace) -> Solution:
+        network, bias = state.network.eval().requires_grad_(False), decisions.bias
+        manifest = make_manifest(
+            self.run,
+            self.family.domain,
+            steps=state.step,
+            paths=decisions.paths,
+            segments=list(pace.segments) if self.run.training.budget is not None else [],
+            seconds=self.clock.spent(),
+            training_seconds=state.seconds,
+            discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
+            parameters=network.parameter_count,
+            history=state.history,
+            warnings=_warnings(state, self.run.training),
+        )
+        solution = Solution(self.family, network, manifest)
+        if self.files and self.leads:
+            solution.save(self.files.path)
+            self.files.drop_checkpoint()
+        return solution
 
 
-def _evaluator(run: Run, family: Family, device: str) -> Callable[[Network, int], Record]:
-    """Fresh inputs each time if u is known there, otherwise the same simulated values."""
-
-    @functools.lru_cache(maxsize=1)
-    def yardstick(*stream: int) -> Yardstick:
-        generator = make_generator(run.training.seed, "evaluation", *stream, device=device)
-        return make_yardstick(family, run.scheme, generator, noise=run.noise)
-
-    def evaluate(network: Network, step: int) -> Record:
-        stream = (step,) if isinstance(family, ClosedForm) else ()
-        return yardstick(*stream).measure(network).record()
-
-    return evaluate
-
-
-def _observer(
-    state: State, files: _RunFiles | None, report: Callable[[Progress], bool | None] | None
-) -> Callable[[Progress], bool | None]:
-    def observe(progress: Progress) -> bool | None:
-        if files and progress.record:
-            files.write_metrics(state.history)
-        return report(progress) if report else None
-
-    return observe
+def _warnings(state: State, training: Training) -> list[str]:
+    if training.budget is None or state.step >= FEW_STEPS:
+        return []
+    return [
+        f"only {state.step} training steps fit into {training.budget:g} seconds, which is too few "
+        "to trust the result; give a larger budget, or a cheaper scheme."
+    ]

@@ -1,7 +1,8 @@
 """The saved artifact: a folder with `weights.safetensors` and `manifest.json`, data and no code.
 
-The manifest carries the family, the domain, all settings, versions, the training history and the
-SHA-256 of the weights. It is written last and atomically, so a folder with a manifest is whole.
+The manifest carries the family, the domain, all settings, versions, the training history, and the
+SHA-256 of the weights and of itself. It is written last and atomically, so a folder with a manifest
+is whole. Manifests of format 1, the oldest, have no checksum of their own.
 """
 
 import datetime
@@ -34,13 +35,13 @@ from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
-from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
 from feynkac.training.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
 from feynkac.training.state import Record
 
 MANIFEST = "manifest.json"
-PLAN = "run.json"
+RUN = "run.json"
 WEIGHTS = "weights.safetensors"
 
 
@@ -81,7 +82,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
     created: str
     versions: dict[str, str]
     run: Run
@@ -91,11 +92,18 @@ class Manifest(BaseModel):
     steps: Annotated[int, Field(ge=0)]
     paths: Annotated[int, Field(ge=1)]
     """Per input: those of the run's settings, or what it chose itself."""
+    segments: Annotated[list[tuple[int, int]], Field(exclude_if=lambda found: not found)] = []
+    """Of a run with a budget: when it expected which length, see `training/pace.py`."""
     seconds: float
+    """Wall clock of the whole run; in format 1, of its steps."""
+    training_seconds: float | None = None
+    """Of its steps."""
     discretisation: Discretisation | None = None
     """Of the scheme the network was trained with; None if it has no such error."""
     parameters: int
     history: list[Record]
+    warnings: Annotated[list[str], Field(exclude_if=lambda found: not found)] = []
+    """What is wrong with the result, one sentence each."""
     files: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -104,17 +112,8 @@ class Manifest(BaseModel):
         return self.run.family
 
 
-def make_manifest(
-    run: Run,
-    domain: Domain,
-    steps: int,
-    seconds: float,
-    parameters: int,
-    history: list[Record],
-    paths: int | None = None,
-    discretisation: Discretisation | None = None,
-) -> Manifest:
-    """The manifest of a run that ends now on this machine."""
+def make_manifest(run: Run, domain: Domain, **outcome: Any) -> Manifest:
+    """The manifest of a run that ends now on this machine; `outcome` are its further fields."""
     return Manifest(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         versions={
@@ -125,12 +124,7 @@ def make_manifest(
         run=run,
         domain=record_domain(domain),
         exchanged=domain.exchanged,
-        steps=steps,
-        paths=paths or run.training.paths,
-        seconds=seconds,
-        discretisation=discretisation,
-        parameters=parameters,
-        history=history,
+        **outcome,
     )
 
 
@@ -184,7 +178,7 @@ def write_artifact(folder: Path, manifest: Manifest, weights: dict[str, Tensor])
     content = safetensors.torch.save({k: v.contiguous() for k, v in weights.items()})
     whole = manifest.model_copy(update={"files": {WEIGHTS: sha256(content)}})
     write_atomically(folder / WEIGHTS, content)
-    write_atomically(folder / MANIFEST, whole.model_dump_json(indent=1).encode())
+    write_atomically(folder / MANIFEST, seal(whole.model_dump(mode="json")))
 
 
 def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
@@ -218,13 +212,17 @@ def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
 def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
-        what = "a run that has not finished" if (folder / PLAN).exists() else "no solution"
+        what = "a run that has not finished" if (folder / RUN).exists() else "no solution"
         raise ArtifactError(f"{folder} holds {what}: there is no {MANIFEST} in it.")
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        content = path.read_bytes()
+        data = parse_object(content)
+        return Manifest.model_validate(data if data.get("format") == 1 else unseal(content))
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
     except ValidationError as error:
         raise ArtifactError(
             f"{path} is damaged or of another version: {one_sentence(error)}"
         ) from error
+    except ValueError as error:
+        raise ArtifactError(f"{path} is damaged: {error}; copy the folder again.") from error

@@ -5,6 +5,7 @@ import time
 import pytest
 
 import feynkac as fk
+from feynkac.clock import Clock
 from feynkac.errors import Interrupted
 from feynkac.interfaces.jobs import Job, absolute_spec
 from feynkac.solver import plan_run
@@ -42,4 +43,4 @@ def test_a_job_that_was_stopped_is_not_finished(job):
 def test_a_budget_counts_from_the_given_time(tmp_path):
     run = plan_run(fk.BlackScholes(), "fast", None, None, {"budget": 60.0, "batch_size": 16})
     late = Job("black-scholes", fk.BlackScholes(), run, tmp_path / "late")
-    assert late.execute(started=time.time() - 59.9).manifest.steps < 30
+    assert late.execute(clock=Clock(time.perf_counter() - 59.5)).manifest.steps < 30

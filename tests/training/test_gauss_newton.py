@@ -1,10 +1,13 @@
 """Gauss–Newton steps solve the batch's damped least squares, momentum included."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
 
+import feynkac as fk
 from feynkac.families import BlackScholes
 from feynkac.networks.linearisation import linearise, pull_back, push_forward
 from feynkac.networks.network import make_network
@@ -123,3 +126,29 @@ def test_meaningless_settings_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValidationError, match=name):
         GaussNewton(**wrong)
+
+
+# Systems that cannot be solved
+
+
+def test_an_indefinite_system_is_damped_until_it_is_solved():
+    """Rounding may do that; one negative eigenvalue of a tenth of the mean diagonal."""
+    kernel = torch.diag(torch.tensor([1.0, 1.0, -0.05], dtype=torch.float64))
+    found = solve_damped(kernel, torch.ones(3, dtype=torch.float64), 1e-3)
+    assert found.isfinite().all()
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_system_that_is_not_finite_has_no_solution(bad):
+    kernel = torch.eye(3)
+    kernel[1, 1] = bad
+    assert solve_damped(kernel, torch.ones(3), 1e-3).isnan().all()
+
+
+def test_a_run_that_diverges_stops_with_place_and_cause_and_keeps_its_state(tmp_path):
+    """A learning rate of 10¹² throws the parameters out of the numbers; no LinAlgError escapes."""
+    settings = {"steps": 20, "batch_size": 32, "paths": 8, "evaluations": 1, "out": tmp_path}
+    with pytest.raises(fk.NonFiniteError, match=r"step \d+: a NaN or infinity arose in the .*core"):
+        fk.solve(fk.BlackScholes(), optimiser=GaussNewton(learning_rate=1e12), **settings)
+    assert (tmp_path / "checkpoint.safetensors").exists()

@@ -16,10 +16,11 @@ from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
 from feynkac.sampling.exact import Exact
 from feynkac.training.interrupts import SIGNALS
-from feynkac.training.loop import Hooks, steps_within, train, update
+from feynkac.training.loop import Hooks, time_step, train, update
 from feynkac.training.objective import Batch, MeanSquare, Objective
 from feynkac.training.optimisers import SGD, AdamW
-from feynkac.training.schedules import StepDecay
+from feynkac.training.pace import Pace, Segment
+from feynkac.training.schedules import LinearDecay, StepDecay
 from feynkac.training.settings import Training
 from feynkac.training.state import State
 
@@ -74,7 +75,9 @@ def fresh_state(training, norm="batch"):
 
 def trained(steps, hooks=Hooks(), objective=OBJECTIVE, **settings):  # noqa: B008
     training = Training(steps=steps, **settings)
-    return train(fresh_state(training), objective, DOMAIN, training, steps, hooks)
+    state = fresh_state(training)
+    train(state, objective, DOMAIN, training, Pace.of(steps), hooks)
+    return state
 
 
 def learned(state):
@@ -98,7 +101,7 @@ def test_an_update_is_one_step_of_the_optimiser_on_fresh_data():
     state, twin = fresh_state(training), fresh_state(training)
     expected = OBJECTIVE.loss(twin.network, OBJECTIVE.sample(twin.generator))
     expected.backward()
-    assert update(state, OBJECTIVE, DOMAIN, training, 1) == expected.item()
+    assert update(state, OBJECTIVE, DOMAIN, training, Pace.of(1)) == expected.item()
     for new, old in zip(state.network.parameters(), twin.network.parameters(), strict=True):
         torch.testing.assert_close(new, old - 0.1 * old.grad)
     assert state.step == 1
@@ -110,7 +113,7 @@ def test_the_learning_rate_follows_the_schedule():
     training = Training(steps=6, optimiser=AdamW(0.01), schedule=schedule)
     state, rates = fresh_state(training), []
     for _ in range(6):
-        update(state, OBJECTIVE, DOMAIN, training, 6)
+        update(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
         rates.append(state.optimiser.param_groups[0]["lr"])
     assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025]
 
@@ -192,11 +195,13 @@ def test_checkpoints_are_saved_at_their_interval(interval, saved):
 def test_training_continues_from_the_step_it_is_at():
     training, steps = Training(steps=6), []
     state = fresh_state(training)
-    train(state, OBJECTIVE, DOMAIN, training, 3)
-    train(state, OBJECTIVE, DOMAIN, training, 6, Hooks(report=lambda r: steps.append(r.step)))
+    train(state, OBJECTIVE, DOMAIN, training, Pace.of(3))
+    train(
+        state, OBJECTIVE, DOMAIN, training, Pace.of(6), Hooks(report=lambda r: steps.append(r.step))
+    )
     assert steps == [4, 5, 6]
     assert_same(state.tensors(), trained(6).tensors())
-    train(state, OBJECTIVE, DOMAIN, training, 6)
+    train(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
     assert state.step == 6
 
 
@@ -226,8 +231,8 @@ def test_a_stopped_run_continues_to_the_same_result():
     training = Training(steps=6)
     state = fresh_state(training)
     with pytest.raises(Interrupted, match="step 2 of 6"):
-        train(state, OBJECTIVE, DOMAIN, training, 6, stopping_at(2, signal.SIGINT, []))
-    train(state, OBJECTIVE, DOMAIN, training, 6)
+        train(state, OBJECTIVE, DOMAIN, training, Pace.of(6), stopping_at(2, signal.SIGINT, []))
+    train(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
     assert_same(state.tensors(), trained(6).tensors())
 
 
@@ -245,7 +250,7 @@ def test_a_bad_label_stops_the_run_at_its_step_with_the_last_good_parameters():
     state = fresh_state(training)
     hooks = Hooks(save=lambda s: saved.append(s.step))
     with pytest.raises(NonFiniteError, match=r"step 4: .* in 1 of 32 simulated paths, first at x="):
-        train(state, Poisoned(nth=4), DOMAIN, training, 10, hooks)
+        train(state, Poisoned(nth=4), DOMAIN, training, Pace.of(10), hooks)
     assert saved == [1, 2, 3, 3]  # the last time on the way out
     assert state.step == 3
     assert_same(learned(state), learned(trained(3)))
@@ -277,11 +282,11 @@ def spoil_gradient(network):
 def test_an_update_names_the_place_before_anything_changes(spoil, place, optimiser):
     training = Training(steps=5, optimiser=optimiser)
     state = fresh_state(training)
-    update(state, OBJECTIVE, DOMAIN, training, 5)
+    update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
     spoil(state.network)
     before = learned(state)
     with pytest.raises(NonFiniteError, match=f"step 2: a NaN or infinity arose {place}"):
-        update(state, OBJECTIVE, DOMAIN, training, 5)
+        update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
     assert_same(learned(state), before)
     assert state.step == 1
 
@@ -297,74 +302,81 @@ def test_an_update_names_the_place_before_anything_changes(spoil, place, optimis
 def test_a_learning_rate_that_overshoots_is_noticed_at_the_next_step(optimiser, place):
     training = Training(steps=5, optimiser=optimiser)
     state = fresh_state(training, norm="none")
-    update(state, OBJECTIVE, DOMAIN, training, 5)
+    update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
     with pytest.raises(NonFiniteError, match=rf"step 2: .*{place}.*lower the learning rate"):
-        update(state, OBJECTIVE, DOMAIN, training, 5)
+        update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
 
 
-# Budgets
+# A length that moves
 
 
-def test_timing_steps_leaves_the_state_as_it_was():
+def test_timing_a_step_leaves_the_state_as_it_was():
     training = Training(budget=0.1)
     state = fresh_state(training)
     before = state.tensors()
-    steps_within(0.1, state, OBJECTIVE, DOMAIN, training, Hooks().evaluate)
+    assert time_step(state, Slow(0.02), DOMAIN, training) >= 0.02
     assert_same(state.tensors(), before)
-    assert (state.step, state.history) == (0, [])
-    train(state, OBJECTIVE, DOMAIN, training, 3)
+    assert (state.step, state.seconds, state.history) == (0, 0.0, [])
+    train(state, OBJECTIVE, DOMAIN, training, Pace.of(3))
     assert_same(state.tensors(), trained(3).tensors())
 
 
-def test_as_many_steps_fit_as_their_duration_allows():
-    training = Training(budget=2.0)
+def moving(plan, kept, **hooks):
+    """Hooks that move the end to `plan[step]` after a step, and note what is written down."""
+    return Hooks(
+        end=lambda step, pace: plan.get(step, pace.steps),
+        keep=lambda pace: kept.append((pace, len(kept))),
+        **hooks,
+    )
+
+
+SETTINGS = {"schedule": LinearDecay(warmup=1), "evaluations": 2}
+
+
+def test_the_end_moves_when_it_is_told_to():
+    training, kept, steps = Training(budget=1.0, **SETTINGS), [], []
     state = fresh_state(training)
-    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training, Hooks().evaluate)
-    assert state.seconds >= 3 * 0.02  # the time of measuring counts
-    assert 10 <= steps <= (2.0 - state.seconds) / 0.02
+    hooks = moving({2: 8, 5: 6}, kept, report=lambda p: steps.append((p.step, p.steps)))
+    pace = train(state, OBJECTIVE, DOMAIN, training, Pace.of(4), hooks)
+    assert pace.segments == (Segment(0, 4), Segment(2, 8), Segment(5, 6))
+    assert [found for found, _ in kept] == [
+        Pace((Segment(0, 4), Segment(2, 8))),
+        pace,
+    ]
+    assert steps == [(1, 4), (2, 8), (3, 8), (4, 8), (5, 6), (6, 6)]
+    assert [record["step"] for record in state.history] == [2, 6]
 
 
-def test_a_budget_too_small_for_one_step_is_one_step():
-    training = Training(budget=0.001)
+def test_a_new_end_is_written_down_before_the_first_step_that_uses_it():
+    """The learning rate of a step is the one of the last pace that was kept."""
+    training, kept = Training(budget=1.0, **SETTINGS), [(Pace.of(4), 0)]
+    state, rates = fresh_state(training), []
+
+    def look(progress):
+        rates.append(state.optimiser.param_groups[0]["lr"])
+
+    train(state, OBJECTIVE, DOMAIN, training, Pace.of(4), moving({2: 8}, kept, report=look))
+    initial = training.optimiser.learning_rate
+    done = [kept[0 if k <= 2 else 1][0].fraction(k) for k in range(8)]
+    assert rates == pytest.approx([initial * (1.0 - s) for s in done])
+
+
+def test_a_run_that_ends_at_once_is_measured_there():
+    training = Training(budget=1.0, **SETTINGS)
     state = fresh_state(training)
-    assert steps_within(0.001, state, OBJECTIVE, DOMAIN, training, Hooks().evaluate) == 1
+    pace = train(state, OBJECTIVE, DOMAIN, training, Pace.of(9), moving({3: 3}, []))
+    assert (pace.steps, state.step, state.history[-1]["step"]) == (3, 3, 3)
 
 
-def test_a_budget_leaves_time_for_the_evaluations():
-    training = Training(budget=2.0, evaluations=10)
-
-    def evaluate(_network, _step):
-        time.sleep(0.1)
-        return {}
-
-    steps = steps_within(2.0, fresh_state(training), Slow(0.02), DOMAIN, training, evaluate)
-    assert steps <= (2.0 - 10 * 0.1) / 0.02
+def test_a_run_continued_with_its_segments_repeats_them_to_the_bit():
+    training = Training(budget=1.0, **SETTINGS)
+    first, again = fresh_state(training), fresh_state(training)
+    pace = train(first, OBJECTIVE, DOMAIN, training, Pace.of(4), moving({2: 8, 5: 6}, []))
+    train(again, OBJECTIVE, DOMAIN, training, pace)
+    assert_same(first.tensors(), again.tensors())
 
 
-def test_what_every_evaluation_takes_is_counted_though_a_second_at_one_step_is_free():
-    """A closed form is evaluated at fresh inputs at every step."""
-    training, asked = Training(budget=2.0, evaluations=10), set()
-
-    def evaluate(_network, step):
-        time.sleep(0.0 if step in asked else 0.1)
-        asked.add(step)
-        return {}
-
-    steps = steps_within(2.0, fresh_state(training), Slow(0.02), DOMAIN, training, evaluate)
-    assert steps <= (2.0 - 10 * 0.1) / 0.02
-
-
-def test_what_only_the_first_evaluation_takes_is_counted_once():
-    """A simulated reference is made once: 10 such evaluations would exceed the budget."""
-    training, asked = Training(budget=2.0, evaluations=10), []
-
-    def evaluate(_network, step):
-        time.sleep(0.0 if asked else 0.4)
-        asked.append(step)
-        return {}
-
-    state = fresh_state(training)
-    steps = steps_within(2.0, state, Slow(0.02), DOMAIN, training, evaluate)
-    assert asked == [0, 1]
-    assert state.seconds >= 0.4
-    assert 10 <= steps <= (2.0 - 0.4) / 0.02
+def test_parameters_that_the_last_update_made_infinite_are_no_result():
+    training = Training(steps=1, optimiser=SGD(3e38))
+    with pytest.raises(NonFiniteError, match=r"step 1: .* in the parameter core"):
+        train(fresh_state(training, norm="none"), OBJECTIVE, DOMAIN, training, Pace.of(1))

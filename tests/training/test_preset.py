@@ -48,7 +48,7 @@ def test_all_of_it_is_in_the_planned_run():
         ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2"),
         ({"architecture": {"kind": "smooth", "wdith": 3}}, "wdith"),
         ({"optimiser": {"kind": "adam"}}, "optimiser"),
-        ([1], "a preset is a JSON object, not list"),
+        ([1], "is not a preset: a JSON object was expected, not list"),
     ],
 )
 def test_other_content_is_refused_in_one_sentence(tmp_path, content, message):
@@ -63,7 +63,7 @@ def test_other_content_is_refused_in_one_sentence(tmp_path, content, message):
 def test_a_file_that_is_not_json(tmp_path):
     path = tmp_path / "preset.json"
     path.write_text("width = 3")
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="is not a preset"):
         read_preset(path)
 
 

@@ -15,6 +15,7 @@ from feynkac.training.gauss_newton import GaussNewton
 from feynkac.training.loop import update
 from feynkac.training.muon import Muon
 from feynkac.training.objective import Batch
+from feynkac.training.pace import Pace
 from feynkac.training.schedules import LinearDecay
 from feynkac.training.settings import Training
 from feynkac.training.sobolev import (
@@ -155,7 +156,9 @@ def test_six_steps_equal_three_a_file_and_three(kind, optimiser, tmp_path):
     training = Training(steps=6, optimiser=optimiser, schedule=LinearDecay(warmup=2, hold=0.5))
 
     def advance(state, steps):
-        losses = [update(state, objective, FAMILY.domain, training, 6) for _ in range(steps)]
+        losses = [
+            update(state, objective, FAMILY.domain, training, Pace.of(6)) for _ in range(steps)
+        ]
         return state, losses
 
     whole, losses = advance(fresh_state(optimiser), 6)

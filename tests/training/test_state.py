@@ -1,6 +1,7 @@
 """A checkpoint continues a run to the bit; a damaged or foreign one is refused with a sentence."""
 
 import json
+import random
 
 import pytest
 import torch
@@ -15,9 +16,10 @@ from feynkac.sampling.exact import Exact
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
 from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.pace import Pace
 from feynkac.training.schedules import StepDecay
 from feynkac.training.settings import Training
-from feynkac.training.state import State, load_checkpoint, save_checkpoint
+from feynkac.training.state import State, _digest, load_checkpoint, save_checkpoint
 
 FAMILY = BlackScholes()
 OBJECTIVE = MeanSquare(FAMILY, Exact(), batch_size=32)
@@ -32,7 +34,7 @@ def fresh_state(optimiser=OPTIMISERS[0], norm="batch", levels=2, seed=0):
 
 def advance(state, steps, optimiser=OPTIMISERS[0]):
     training = Training(steps=6, optimiser=optimiser, schedule=StepDecay(patience=2))
-    losses = [update(state, OBJECTIVE, FAMILY.domain, training, 6) for _ in range(steps)]
+    losses = [update(state, OBJECTIVE, FAMILY.domain, training, Pace.of(6)) for _ in range(steps)]
     state.history.append({"step": state.step, "loss": losses[-1]})
     return state
 
@@ -148,7 +150,9 @@ def write_foreign_tensors(path):
 
 
 def write_with_header(header):
-    return lambda path: save_file({"a": torch.zeros(3)}, path, metadata={"feynkac": header})
+    tensors = {"a": torch.zeros(3)}
+    seal = {"feynkac": header, "sha256": _digest(header, tensors)}
+    return lambda path: save_file(tensors, path, metadata=seal)
 
 
 @pytest.mark.parametrize(
@@ -177,3 +181,20 @@ def test_the_checkpoint_of_another_run_is_refused(checkpoint):
 
 def test_a_checkpoint_of_another_shape_is_refused(checkpoint):
     assert_refused(checkpoint, "does not fit this run; delete it to start anew", levels=3)
+
+
+def test_every_flipped_bit_of_a_checkpoint_is_noticed(checkpoint):
+    """Whatever it hits: a tensor, a name, a number of the header, the checksum itself."""
+    content, rng = checkpoint.read_bytes(), random.Random(0)
+    header = 8 + int.from_bytes(content[:8], "little")
+    places = [rng.randrange(header) for _ in range(100)]
+    places += [rng.randrange(header, len(content)) for _ in range(200)]
+    state = fresh_state()
+    before = state.tensors()
+    for place in places:
+        spoilt = bytearray(content)
+        spoilt[place] ^= 1 << rng.randrange(8)
+        checkpoint.write_bytes(spoilt)
+        with pytest.raises(ArtifactError, match="is not a readable checkpoint"):
+            load_checkpoint(state, checkpoint, "run-1")
+    assert_same(state.tensors(), before)

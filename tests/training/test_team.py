@@ -22,6 +22,7 @@ from feynkac.training.loop import Hooks, train
 from feynkac.training.muon import Muon
 from feynkac.training.objective import Batch, Objective
 from feynkac.training.optimisers import AdamW
+from feynkac.training.pace import Pace
 from feynkac.training.sobolev import Scales, Sobolev
 from feynkac.training.state import State
 from feynkac.training.team import Alone, Distributed, make_streams
@@ -73,10 +74,10 @@ def planned(name, **training):
 
 def losses(name, team, poisoned=math.inf):
     """Of every step in float64, then the parameters at the end."""
-    from feynkac.solver import _initial_state
+    from feynkac.solver import initial_state
 
     run = planned(name)
-    state = _initial_state(run, FAMILY, "cpu", team)
+    state = initial_state(run, FAMILY, "cpu", team)
     inner = make_objective(run, FAMILY, state.network)
     state.network.double()
     optimiser = run.training.optimiser.build(state.network)
@@ -87,7 +88,7 @@ def losses(name, team, poisoned=math.inf):
     objective = Double(inner, poisoned, [])
     found = []
     hooks = Hooks(report=lambda progress: found.append(progress.loss))
-    train(state, objective, FAMILY.domain, run.training, STEPS, hooks, team)
+    train(state, objective, FAMILY.domain, run.training, Pace.of(STEPS), hooks, team)
     return found + [float(p.detach().abs().sum()) for p in state.network.parameters()]
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.networks.network import make_network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import closed_form_values
-from feynkac.solver import plan_run
+from feynkac.solver import initial_state, plan_run
 from feynkac.training.fitting import make_objective
 from feynkac.training.loop import Progress, update
+from feynkac.training.pace import Pace
 from feynkac.training.run import Run
 from feynkac.training.settings import resolve_device
 from feynkac.training.state import State, load_checkpoint, save_checkpoint
@@ -170,7 +170,7 @@ def reach(
     state.seconds += time.perf_counter() - start
     met = False
     while state.step < steps and not met and state.seconds < limit:
-        loss = update(state, objective, family.domain, run.training, steps)
+        loss = update(state, objective, family.domain, run.training, Pace.of(steps))
         if due := state.step % every == 0 or state.step == steps:
             met = _measure(state, family, seed, inputs) <= target
             if checkpoint:
@@ -184,11 +184,7 @@ def reach(
 
 
 def _start(run: Run, family: HeatParaboloid, checkpoint: Path | None) -> State:
-    seed, device = run.training.seed, resolve_device(run.training.device)
-    weights = make_generator(seed, "weights")
-    network = make_network(run.architecture, family.domain, weights).to(device)
-    optimiser = run.training.optimiser.build(network)
-    state = State(network, optimiser, make_generator(seed, "training", device=device))
+    state = initial_state(run, family, resolve_device(run.training.device))
     if checkpoint and checkpoint.exists():
         load_checkpoint(state, checkpoint, run.identity)
     return state

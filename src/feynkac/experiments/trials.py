@@ -7,20 +7,22 @@ that it continues by itself.
 """
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from feynkac.clock import Clock
 from feynkac.errors import ArtifactError
 from feynkac.families.catalogue import find_family
-from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
+from feynkac.run_folder import RunFolder
 from feynkac.solution import Solution
 from feynkac.solver import METHODS, execute, plan_run
+from feynkac.storage import read_artifact
 from feynkac.training.loop import Progress
 from feynkac.training.preset import Preset
 from feynkac.training.run import differences
@@ -114,7 +116,9 @@ class Trials:
         """Write `search` down."""
         self.require(search)
         make_folder(self.folder / "trials")
-        write_atomically(self.folder / "search.json", _SEARCH.dump_json(search, indent=1))
+        write_atomically(
+            self.folder / "search.json", seal(_SEARCH.dump_python(search, mode="json"))
+        )
 
     def search(self) -> Search:
         """What is searched here."""
@@ -128,7 +132,7 @@ class Trials:
         """Keep `trial`."""
         folder = self.path(trial.number)
         make_folder(folder)
-        write_atomically(folder / "trial.json", _TRIAL.dump_json(trial, indent=1))
+        write_atomically(folder / "trial.json", seal(_TRIAL.dump_python(trial, mode="json")))
         return trial
 
     def trial(self, number: int) -> Trial:
@@ -142,11 +146,8 @@ class Trials:
 
     def history(self, number: int) -> list[Record]:
         """What a trial measured so far."""
-        try:
-            lines = (self.path(number) / "metrics.jsonl").read_text().splitlines()
-        except FileNotFoundError:
-            return []
-        return [json.loads(line) for line in lines]
+        folder = RunFolder(self.path(number))
+        return read_artifact(folder.path)[0].history if folder.finished else folder.metrics()
 
     def last(self, number: int) -> Record:
         """What it measured last; empty if it measured nothing yet."""
@@ -166,7 +167,7 @@ def train_preset(
     report: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Solve the family of `search` with these settings in its time, or go on with that."""
-    start = time.perf_counter()
+    clock = Clock()
     family = find_family(search.family, search.fields)
     lengths = {
         "budget": search.budget,
@@ -174,12 +175,12 @@ def train_preset(
         "checkpoint_seconds": min(MOST_SECONDS_LOST, search.budget / 5),
     }
     training = preset.training() | lengths
-    run = plan_run(family, preset.method, preset.architecture, None, training)
-    return execute(run, family, folder, report, start)
+    run = plan_run(family, preset.method, preset.architecture, None, training, folder)
+    return execute(run, family, folder, report, clock)
 
 
 def _read(path: Path, kind: TypeAdapter[T]) -> T:
     try:
-        return kind.validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return kind.validate_python(unseal(path.read_bytes()))
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged; choose another folder.") from error

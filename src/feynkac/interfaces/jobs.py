@@ -1,12 +1,12 @@
 """What `solve` is asked for: a family, all settings and a folder; nothing has run yet."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from feynkac.clock import Clock
     from feynkac.families.family import Family
     from feynkac.solution import Solution
     from feynkac.training.loop import Progress
@@ -32,6 +32,8 @@ class Job:
     family: "Family"
     run: "Run"
     folder: Path
+    retrain: bool = False
+    """Whether to start over."""
 
     @property
     def name(self) -> str:
@@ -45,14 +47,14 @@ class Job:
         return (self.folder / MANIFEST).exists()
 
     def execute(
-        self, report: "Callable[[Progress], Any] | None" = None, started: float | None = None
+        self,
+        report: "Callable[[Progress], Any] | None" = None,
+        clock: "Clock | None" = None,
     ) -> "Solution":
-        """Run it in this process, or hand back its result; `started` is by `time.time`."""
+        """Run it in this process, or hand back its result."""
         from feynkac.solver import execute
 
-        elapsed = 0.0 if started is None else time.time() - started
-        start = time.perf_counter() - elapsed
-        return execute(self.run, self.family, self.folder, report, start)
+        return execute(self.run, self.family, self.folder, report, clock, retrain=self.retrain)
 
 
 def absolute_spec(spec: str) -> str:

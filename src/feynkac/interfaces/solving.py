@@ -1,12 +1,13 @@
 """The command `solve`: one run or several, in this process or on Ray."""
 
-import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from feynkac.clock import Clock
 from feynkac.errors import FeynkacError, InputError, Interrupted
 from feynkac.interfaces.application import (
     Address,
@@ -62,10 +63,20 @@ def solve(
     ] = False,
     address: Address = None,
     dashboard: Dashboard = False,
+    retrain: Annotated[
+        bool, typer.Option("--retrain", "--force", help="Start over, whatever the folder holds.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Train one network for a whole FAMILY. The same command again continues the run."""
-    start = time.time()
+    """Train one network for a whole FAMILY. Run the same command again to resume.
+
+    A budget is wall-clock time from here to the saved result; importing torch, a few seconds
+    before, is not part of it.
+    """
+    clock = Clock()
+    import torch  # noqa: F401  (seconds, before the clock of the budget starts)
+
+    loading, clock = clock.spent(), Clock()
     training = {
         "steps": steps,
         "budget": budget,
@@ -76,17 +87,22 @@ def solve(
         "workers": workers,
     }
     if parallel and workers is not None:
-        raise InputError("--parallel gives every run one worker; leave --workers away.")
+        raise InputError("--parallel gives every run one worker; omit --workers.")
+    if retrain and (parallel or workers is not None):
+        raise InputError("--retrain is for runs in this process; omit --parallel and --workers.")
     single = seeds is None and len(family) == 1 and not parallel
     jobs = [
-        _plan(spec, dim, field, method, preset, scheme, training | {"seed": each}, out, single)
+        _plan(
+            *(spec, dim, field, method, preset, scheme, training | {"seed": each}),
+            *(out, single, retrain),
+        )
         for spec in family
         for each in (parse_seeds(seeds) if seeds is not None else (seed,))
     ]
     place = Place(address, dashboard)
     distributed = workers is not None or (place != Place() and not parallel)
     if single:
-        return _solve_one(jobs[0], distributed, place, start, as_json)
+        return _solve_one(jobs[0], distributed, place, clock, loading, as_json)
     return _solve_many(jobs, distributed, parallel, place, as_json)
 
 
@@ -100,18 +116,23 @@ def _plan(
     training: dict[str, Any],
     out: Path | None,
     single: bool,
+    retrain: bool,
 ) -> Job:
     from feynkac.families.catalogue import find_family
     from feynkac.solver import plan_run
     from feynkac.training.preset import Preset, read_preset
+    from feynkac.training.run import asked_for
 
     family = find_family(spec, family_settings(dim, field or []))
     chosen = read_preset(preset) if preset else Preset()
     given = chosen.training() | {k: v for k, v in training.items() if v is not None}
     named = method or chosen.method
-    run = plan_run(family, named, chosen.architecture, parse_scheme(scheme), given)
-    folder = out if single and out else (out or Path("runs")) / run.folder_name
-    return Job(absolute_spec(spec), family, run, folder)
+    settings = (family, named, chosen.architecture, parse_scheme(scheme), given)
+    asked = asked_for(*settings)
+    default = f"{family.name()}-{named}-seed{given['seed']}-{asked[:8]}"
+    folder = out if single and out else (out or Path("runs")) / default
+    run = plan_run(*settings, None if retrain else folder)
+    return Job(absolute_spec(spec), family, run, folder, retrain)
 
 
 def _carry_out(
@@ -119,22 +140,27 @@ def _carry_out(
     distributed: bool,
     place: Place,
     report: "Callable[[Progress], Any]",
-    start: float,
+    clock: Clock | None = None,
 ) -> "Solution":
     if distributed and not job.finished():
         from feynkac.interfaces.ray.training import distribute
 
         distribute(job, report, place)
-    return job.execute(report, start)
+    return job.execute(report, clock)
 
 
-def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json: bool) -> None:
+def _solve_one(
+    job: Job, distributed: bool, place: Place, clock: Clock, loading: float, as_json: bool
+) -> None:
     from feynkac.interfaces.console import print_errors, training_display
 
     with training_display() as report:
-        solution = _carry_out(job, distributed, place, report, start)
+        solution = _carry_out(job, distributed, place, report, clock)
+    times = {"wall_seconds": clock.spent(), "import_seconds": loading}
     curve = _draw_error_curve(solution, job.folder)
-    result = _summary(solution, job.folder) | {"wall_seconds": time.time() - start}
+    result = _summary(solution, job.folder) | times
+    for warning in result["warnings"]:
+        typer.echo(f"warning: {warning}", err=True)
     if as_json:
         return print_json(result)
     print_errors(f"{job.run.family.name}, method {job.run.method}", result)
@@ -155,7 +181,7 @@ def _solve_many(
         else:
             errors = _solve_in_turn(jobs, distributed, place, show)
     solved = [job for i, job in enumerate(jobs) if i not in errors]
-    runs = [_summary(job.execute(), job.folder) for job in solved]
+    runs = [_summary(replace(job, retrain=False).execute(), job.folder) for job in solved]
     spread = {name: _spread(runs, name) for name in dict.fromkeys(r["family"] for r in runs)}
     failed = [
         {"family": jobs[i].run.family.name, "seed": jobs[i].run.training.seed, "error": str(e)}
@@ -178,7 +204,7 @@ def _solve_in_turn(
     errors: dict[int, FeynkacError] = {}
     for i, job in enumerate(jobs):
         try:
-            _carry_out(job, distributed, place, partial(show, i), time.time())
+            _carry_out(job, distributed, place, partial(show, i))
         except Interrupted:
             raise
         except FeynkacError as error:
@@ -229,6 +255,9 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
         "run": str(folder),
         "parameters": manifest.parameters,
         **{k: v for k, v in manifest.history[-1].items() if k != "step"},
+        "seconds": manifest.seconds,
+        "training_seconds": manifest.training_seconds,
+        "warnings": manifest.warnings,
         "steps": manifest.steps,
         "paths": manifest.paths,
         "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),

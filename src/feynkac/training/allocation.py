@@ -3,14 +3,15 @@ r"""How many paths an input gets when a wall-clock budget is given.
 A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K paths, and the network.
 If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
 more than four times, K is halved: steps are too few. (On the basket, 128 paths at twice the
-network's time beat 64.) The choice depends on the machine and is therefore stored with the run.
+network's time beat 64.) Times are the shortest of several, taken in turns: other work on the
+machine only adds to them. The choice depends on the machine and is therefore stored with the run.
 Without a budget it is not made: then the same seed gives the same numbers.
 """
 
 import time
 from collections.abc import Callable
-from statistics import median
 
+from feynkac.clock import Allowance
 from feynkac.sampling.noise import make_generator
 from feynkac.training.objective import Objective
 from feynkac.training.state import State
@@ -21,12 +22,17 @@ REPEATS = 5
 
 
 def choose_paths(
-    objective_of: Callable[[int], Objective], state: State, paths: int, seed: int
+    objective_of: Callable[[int], Objective],
+    state: State,
+    paths: int,
+    seed: int,
+    allowance: Allowance = Allowance(),  # noqa: B008  (whole)
 ) -> int:
     """K near `paths` that balances paths and all else; `state` is left as it was."""
     before = state.tensors()
-    some, network = _times(objective_of(paths), state, seed)
-    more, _ = _times(objective_of(MORE * paths), state, seed)
+    some, more, network = _times(
+        objective_of(paths), objective_of(MORE * paths), state, seed, allowance
+    )
     state.restore(before)
     each = max(0.0, more - some) / ((MORE - 1) * paths)
     rest = max(0.0, some - each * paths) + network
@@ -40,17 +46,24 @@ def choose_paths(
     return paths
 
 
-def _times(objective: Objective, state: State, seed: int) -> tuple[float, float]:
-    """Median seconds of drawing a batch, and of one update with it."""
+def _times(
+    few: Objective, many: Objective, state: State, seed: int, allowance: Allowance
+) -> tuple[float, float, float]:
+    """Shortest seconds of drawing a batch with few and with many paths, and of an update."""
     generator = make_generator(seed, "allocation", device=str(state.generator.device))
-    drawing, updating = [], []
-    objective.sample(generator)  # compiles, where something is compiled
-    for _ in range(REPEATS):
+    few.sample(generator)  # compiles, where something is compiled
+    some: list[float] = []
+    more: list[float] = []
+    network: list[float] = []
+    while len(some) < REPEATS and (len(some) < 2 or allowance.left):
         start = time.perf_counter()
-        batch = objective.sample(generator)
+        batch = few.sample(generator)
         drawn = time.perf_counter()
-        objective.differentiate(state.network, batch, state.optimiser)
+        few.differentiate(state.network, batch, state.optimiser)
         state.optimiser.step()
-        drawing.append(drawn - start)
-        updating.append(time.perf_counter() - drawn)
-    return median(drawing), median(updating)
+        updated = time.perf_counter()
+        many.sample(generator)
+        more.append(time.perf_counter() - updated)
+        some.append(drawn - start)
+        network.append(updated - drawn)
+    return min(some), min(more), min(network)

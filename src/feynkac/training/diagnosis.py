@@ -18,6 +18,15 @@ def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFin
         or _bad_gradient(network)
         or "in the loss or the size of its gradient"
     )
+    return _error(step, where)
+
+
+def explain_parameters(network: Network, step: int) -> NonFiniteError:
+    """The error that says which parameter the last update, `step`, has made infinite."""
+    return _error(step, _bad_parameter(network) or "in a buffer of the network")
+
+
+def _error(step: int, where: str) -> NonFiniteError:
     return NonFiniteError(
         f"step {step}: a NaN or infinity arose {where}. The last good state is kept; "
         "check the family there, or lower the learning rate."

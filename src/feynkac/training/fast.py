@@ -6,10 +6,12 @@ where all slopes of a batch of useful size no longer fit into one linear system.
 
 import functools
 import math
+from math import isfinite
 
 import torch
 from torch import Tensor
 
+from feynkac.clock import Allowance, Clock
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, jumps, noise_dim
 from feynkac.networks.smooth import Smooth
@@ -23,6 +25,7 @@ from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Noise, make_generator
 from feynkac.sampling.path import integrates_noise, label_normals, weak_order
+from feynkac.sampling.reference import Estimate
 from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
@@ -38,13 +41,19 @@ ROWS = 500  # values and slopes in one Gauss–Newton system
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
 MOST_DOUBLINGS = 4
+SCHEME_SHARE = 0.6  # of the pilots' time; the rest is for the noise
+PILOT_INPUTS = 16  # of the estimate of the labels' variance
 NORMALS = 2048  # drawn for one input, if there are many inputs
 MOST_CUBATURE_PATHS = 128
 QUIET, FEWEST = 1e-5, 16  # relative variance of labels without noise to speak of; nodes
 
 
-def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
-    """Sizes from the number of inputs, noise from a pilot of the labels' variance.
+def fast_setup(
+    family: Family,
+    scheme: Scheme | None = None,
+    allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+) -> Setup:
+    """Sizes from the number of inputs; scheme and noise from pilots, small trial simulations.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
@@ -52,12 +61,13 @@ def fast_setup(family: Family, scheme: Scheme | None = None) -> Setup:
         'gauss-newton'
     """
     inputs = family.domain.dim
-    chosen = scheme or default_scheme(family)
+    chosen = scheme or default_scheme(family, allowance.share(SCHEME_SHARE))
     chosen.check(family)
     few = inputs <= FEW_INPUTS
     paths = 512 if few else _affordable_paths(chosen.draws * label_normals(family, chosen))
-    noise = choose_noise(family, chosen, paths)
-    paths = _enough_nodes(family, chosen, paths) if isinstance(noise, Trapezoid) else paths
+    noise = choose_noise(family, chosen, paths, allowance)
+    if isinstance(noise, Trapezoid):
+        paths = _enough_nodes(family, chosen, paths, allowance)
     if few:
         return Setup(
             architecture=Smooth(width=64, depth=3, products=32),
@@ -89,23 +99,31 @@ def _affordable_paths(normals: int) -> int:
     return int(min(128, max(16, 2 ** round(math.log2(NORMALS / normals)))))
 
 
-def default_scheme(family: Family) -> Scheme:
+def default_scheme(
+    family: Family,
+    allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+) -> Scheme:
     """A scheme that suits the family, its steps doubled until their error seems small enough.
 
-    The pilot that decides takes seconds, so it is made once a family.
+    The pilot that decides may take seconds. Without an allowance it is made once per family.
     """
     try:
         hash(family)
     except TypeError:  # a list among its fields
-        return _chosen_scheme.__wrapped__(family)
-    return _chosen_scheme(family)
+        return _chosen_scheme(family, allowance)
+    return _chosen_scheme(family, allowance) if isfinite(allowance.left) else _remembered(family)
 
 
 @functools.lru_cache(maxsize=64)
-def _chosen_scheme(family: Family) -> Scheme:
+def _remembered(family: Family) -> Scheme:
+    return _chosen_scheme(family, Allowance())
+
+
+def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
+    """Each refinement takes twice the time of the one before, so a third of what is left."""
     scheme = suitable_scheme(family)
     for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
-        if _bias(family, scheme) < SMALL_BIAS:
+        if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
             break
         scheme = refined(scheme)
     return scheme
@@ -125,15 +143,23 @@ def suitable_scheme(family: Family) -> Scheme:
     return EulerMaruyama(steps=25)
 
 
-def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
+def _bias(family: Family, scheme: Scheme, allowance: Allowance, inputs: int = 32) -> float:
     """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all."""
     if weak_order(family, scheme) is None:
         return 0.0
-    generator = make_generator(0, "steps")
     normals = inputs * scheme.draws * label_normals(family, scheme)
-    paths = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
-    points = family.domain.sample(inputs, generator)
-    found = relative_bias(family, scheme, Sobol(), points, paths, generator)
+    most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
+
+    def estimate(paths: int) -> Estimate:
+        generator = make_generator(0, "steps")
+        points = family.domain.sample(inputs, generator)
+        return relative_bias(family, scheme, Sobol(), points, paths, generator)
+
+    return _significant(allowance.afford(estimate, FEWEST, most))
+
+
+def _significant(found: Estimate) -> float:
+    """Root mean square of what was estimated, the noise's share taken off; 0 if that is all."""
     variance = found.error.square()
     square = found.value.square() - variance
     noise = (4.0 * square.clamp_min(0.0) + 2.0 * variance) * variance
@@ -141,34 +167,60 @@ def _bias(family: Family, scheme: Scheme, inputs: int = 32) -> float:
     return math.sqrt(mean) if mean > 2.0 * error else 0.0
 
 
-def choose_noise(family: Family, scheme: Scheme, paths: int = 64) -> Noise:
+def choose_noise(
+    family: Family,
+    scheme: Scheme,
+    paths: int = 64,
+    allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+) -> Noise:
     """The noise whose labels of about `paths` paths vary least, measured on 16 inputs.
 
-    At the median input: a scheme that overshoots at a few of them shall not decide.
+    At the median input: a scheme that overshoots at a few of them must not decide. On fewer inputs
+    where time is short, and without a measurement where there is none.
     """
     normals = scheme.draws * label_normals(family, scheme)
     candidates: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         candidates.append(SphericalRadial())
-    if normals == 1 and integrates_noise(family, scheme):
+    one = normals == 1 and integrates_noise(family, scheme)
+    if one:
         candidates.append(Trapezoid())
+    inputs = _pilot_inputs(family, scheme, paths, allowance, len(candidates))
 
     def typical(noise: Noise) -> float:
-        return float(_variances(family, scheme, noise, paths).median(0).values.mean())
+        return float(_variances(family, scheme, noise, paths, inputs).median(0).values.mean())
 
+    if not inputs:
+        return Trapezoid() if one else Sobol()
     return min(candidates, key=typical)
 
 
-def _enough_nodes(family: Family, scheme: Scheme, most: int) -> int:
+def _pilot_inputs(
+    family: Family, scheme: Scheme, paths: int, allowance: Allowance, pilots: int
+) -> int:
+    """How many of 16 inputs so many pilots can afford."""
+    if not isfinite(allowance.left):
+        return PILOT_INPUTS
+    clock = Clock()
+    _variances(family, scheme, Sobol(), paths, inputs=2)
+    return min(PILOT_INPUTS, 2 * (allowance.times(clock.spent()) // pilots))
+
+
+def _enough_nodes(family: Family, scheme: Scheme, most: int, allowance: Allowance) -> int:
     """So many that the trapezoidal rule's labels have no noise to speak of."""
     nodes = FEWEST
     while nodes < most and _variances(family, scheme, Trapezoid(), nodes).mean() > QUIET:
-        nodes *= 2
+        nodes = 2 * nodes if allowance.left else most
     return nodes
 
 
 def _variances(
-    family: Family, scheme: Scheme, noise: Noise, paths: int, inputs: int = 16, repeats: int = 8
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    paths: int,
+    inputs: int = PILOT_INPUTS,
+    repeats: int = 8,
 ) -> Tensor:
     """Of a label and its slopes, relative to their mean variance over the inputs.
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from feynkac.clock import Allowance, Clock
 from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
 from feynkac.networks.network import Network
@@ -13,18 +14,21 @@ from feynkac.training.optimisers import SGD, AdamW
 from feynkac.training.run import Run
 from feynkac.training.sobolev import Data, SobolevGradient, SobolevProjection, measure_scales
 
-PILOT_INPUTS = 2048
-PILOT_PATHS = 64
+SCALE_INPUTS = 2048
+FEWEST_SCALE_INPUTS = 128
+SCALE_PATHS = 64
 LEAST_SLOPE = 1e-3  # relative to the largest: all entries of a long vector matter together
 FEW_LEAST_SLOPE = 0.1  # with few inputs: what matters less to u shall not count as much
 
 
-def make_objective(run: Run, family: Family, network: Network) -> Objective:
+def make_objective(
+    run: Run, family: Family, network: Network, scale_inputs: int = SCALE_INPUTS
+) -> Objective:
     """The objective of `run`; the fast ones first set the scale of `network`'s output.
 
     It draws one worker's part of a batch, rounded up where that does not divide.
-    The pilot that measures the scales has its own stream of randomness, so that a resumed run
-    finds the same ones.
+    The pilot that measures the scales on `scale_inputs` inputs has its own stream of randomness,
+    so that a continued run finds the same ones.
     """
     training, optimiser = run.training, run.training.optimiser
     rows = -(-training.batch_size // training.workers)
@@ -35,8 +39,7 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
             f"the optimiser {optimiser.kind!r} fits Smooth networks, "
             f"not {run.architecture.kind!r}; give architecture=Smooth(…), or use AdamW."
         )
-    slopes = training.slopes and not jumps(family)
-    pilot = Data(family, run.scheme, run.noise, PILOT_INPUTS, PILOT_PATHS, slopes)
+    pilot = _scale_pilot(run, family, scale_inputs)
     device = str(network.mean.device)
     generator = make_generator(training.seed, "pilot", device=device)
     least = FEW_LEAST_SLOPE if isinstance(optimiser, GaussNewton) else LEAST_SLOPE
@@ -45,7 +48,25 @@ def make_objective(run: Run, family: Family, network: Network) -> Objective:
     network.scale.copy_(scales.scale.reshape(network.scale.shape))
     relative = scales.scale / scales.scale.mean()
     data = replace(pilot, batch_size=rows, paths=training.paths, relative=relative)
-    slope_weight = training.slope_weight if slopes else 0.0
+    slope_weight = training.slope_weight if pilot.slopes else 0.0
     if isinstance(optimiser, GaussNewton):
         return SobolevProjection(data, scales, slope_weight)
     return SobolevGradient(data, scales, slope_weight)
+
+
+def _scale_pilot(run: Run, family: Family, inputs: int) -> Data:
+    slopes = run.training.slopes and not jumps(family)
+    return Data(family, run.scheme, run.noise, inputs, SCALE_PATHS, slopes)
+
+
+def affordable_scale_inputs(run: Run, family: Family, allowance: Allowance, device: str) -> int:
+    """How many inputs the pilot of the scales can afford, a power of two."""
+    if isinstance(run.training.optimiser, AdamW | SGD):
+        return SCALE_INPUTS
+    generator = make_generator(run.training.seed, "scale inputs", device=device)
+    few = _scale_pilot(run, family, FEWEST_SCALE_INPUTS)
+    few.sample(generator)  # compiles, where something is compiled
+    clock = Clock()
+    few.sample(generator)
+    times = allowance.times(clock.spent(), SCALE_INPUTS // FEWEST_SCALE_INPUTS)
+    return FEWEST_SCALE_INPUTS << max(0, times.bit_length() - 1)

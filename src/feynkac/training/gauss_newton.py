@@ -19,6 +19,8 @@ from torch import Tensor, nn
 
 from feynkac.training.optimisers import Optimiser, Positive
 
+MOST_ATTEMPTS = 6  # each with ten times the damping of the one before
+
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class GaussNewton(Optimiser):
@@ -61,8 +63,16 @@ class Kaczmarz(torch.optim.Optimizer):
 
 
 def solve_damped(kernel: Tensor, residual: Tensor, damping: float) -> Tensor:
-    """(K + λ mean(diag K) I)⁻¹ r in float64.  Shape: `(R, R)`, `(R,)` → `(R,)`."""
+    """(K + λ mean(diag K) I)⁻¹ r in float64, or NaN.  Shape: `(R, R)`, `(R,)` → `(R,)`.
+
+    Where rounding has made the system indefinite, λ is raised tenfold, a few times.
+    """
     system = kernel.to(torch.float64, copy=True)
-    system.diagonal().add_(damping * system.diagonal().mean())
-    factor = torch.linalg.cholesky(system)
-    return torch.cholesky_solve(residual.double().unsqueeze(-1), factor).squeeze(-1).to(kernel)
+    size = damping * system.diagonal().mean()
+    for attempt in range(MOST_ATTEMPTS if size.isfinite() else 0):
+        system.diagonal().add_(size * (0.9 * 10.0**attempt if attempt else 1.0))
+        factor, failed = torch.linalg.cholesky_ex(system)
+        if not failed:
+            found = torch.cholesky_solve(residual.double().unsqueeze(-1), factor)
+            return found.squeeze(-1).to(kernel)
+    return torch.full_like(residual, torch.nan)

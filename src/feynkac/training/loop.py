@@ -6,17 +6,17 @@ handed in as functions.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass
 
 import torch
 
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families.domain import Domain
 from feynkac.networks.network import Network
-from feynkac.training.diagnosis import explain
+from feynkac.training.diagnosis import explain, explain_parameters
 from feynkac.training.interrupts import deferred_interrupts
 from feynkac.training.objective import Batch, Objective, stack
+from feynkac.training.pace import Pace
 from feynkac.training.settings import Training
 from feynkac.training.state import Record, State
 from feynkac.training.team import Alone, Team
@@ -44,6 +44,10 @@ class Hooks:
     """Sees every step; answering True stops the run, as Ctrl-C does."""
     save: Callable[[State], None] = lambda _state: None
     """Makes the state durable."""
+    end: Callable[[int, Pace], int] = lambda _step, pace: pace.steps
+    """After a step: where the run ends now."""
+    keep: Callable[[Pace], None] = lambda _pace: None
+    """Makes a new pace durable, before the first step that uses it."""
 
 
 def train(
@@ -51,11 +55,11 @@ def train(
     objective: Objective,
     domain: Domain,
     training: Training,
-    steps: int,
+    pace: Pace,
     hooks: Hooks = Hooks(),  # noqa: B008  (frozen)
     team: Team = Alone(),  # noqa: B008  (stateless)
-) -> State:
-    """Bring `state` to `steps` updates; hooks are the leader's.
+) -> Pace:
+    """Bring `state` to the end of `pace`, which may move on the way; hooks are the leader's.
 
     Raises:
         Interrupted: the user asked to stop; the state was saved first.
@@ -63,29 +67,47 @@ def train(
     """
     saved = time.monotonic()
     with deferred_interrupts() as stop:
-        while state.step < steps:
+        while state.step < pace.steps:
             try:
-                loss = update(state, objective, domain, training, steps, team)
+                loss = update(state, objective, domain, training, pace, team)
             except NonFiniteError:
                 _save(state, hooks, team)
                 raise
-            asked = team.rank == 0 and _tell(state, loss, training.evaluations, steps, hooks)
-            due = time.monotonic() - saved > training.checkpoint_seconds
-            stopping, due = map(bool, team.decide(stop.requested or asked, due))
-            if stopping and state.step < steps:
+            end = _new_end(state.step, pace, hooks) if team.rank == 0 else pace.steps
+            asked = team.rank == 0 and _tell(state, loss, training.evaluations, pace, end, hooks)
+            late = time.monotonic() - saved > training.checkpoint_seconds
+            stopping, saving, end = map(int, team.decide(stop.requested or asked, late, end))
+            pace = pace.ending(state.step, end)
+            if stopping and state.step < pace.steps:
                 _save(state, hooks, team)
-                raise Interrupted(f"stopped at step {state.step} of {steps}")
-            if due:
+                raise Interrupted(f"stopped at step {state.step} of {pace.steps}")
+            if saving:
                 _save(state, hooks, team)
                 saved = time.monotonic()
-    return state
+    if not state.is_finite():
+        raise explain_parameters(state.network, state.step)
+    return pace
 
 
-def _tell(state: State, loss: float, evaluations: int, steps: int, hooks: Hooks) -> bool:
+def _new_end(step: int, pace: Pace, hooks: Hooks) -> int:
+    """Where the run ends now; written down if that has changed."""
+    end = hooks.end(step, pace)
+    if end != pace.steps:
+        hooks.keep(pace.ending(step, end))
+    return end
+
+
+def _tell(state: State, loss: float, evaluations: int, pace: Pace, end: int, hooks: Hooks) -> bool:
     """Measure the error if it is time to, report; whether the answer was to stop."""
-    due = _evaluation_due(state.step, steps, evaluations)
+    before, pace = pace.fraction(state.step - 1), pace.ending(state.step, end)
+    due = _due(pace.fraction(state.step), evaluations) > _due(before, evaluations)
     record = _measure(state, loss, hooks) if due else None
-    return hooks.report(Progress(state.step, steps, loss, state.seconds, record)) is True
+    return hooks.report(Progress(state.step, pace.steps, loss, state.seconds, record)) is True
+
+
+def _due(done: float, evaluations: int) -> int:
+    """How many evaluations are due after a fraction of the run."""
+    return int(done * evaluations + 1e-9)
 
 
 def _save(state: State, hooks: Hooks, team: Team) -> None:
@@ -100,7 +122,7 @@ def update(
     objective: Objective,
     domain: Domain,
     training: Training,
-    steps: int,
+    pace: Pace,
     team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> float:
     """One step; returns its loss. A non-finite number stops it before the parameters change."""
@@ -117,13 +139,12 @@ def update(
         for stream, its_state in zip(streams, before, strict=True):
             stream.set_state(its_state)
         raise _explain(state, objective, batch, domain, team)
-    rate = training.schedule.rate(training.optimiser.learning_rate, state.step, steps)
+    done = pace.fraction(state.step)
+    rate = training.schedule.rate(training.optimiser.learning_rate, state.step, done)
     for group in state.optimiser.param_groups:
         group["lr"] = rate
     state.optimiser.step()
     state.step += 1
-    if state.step == steps and not state.is_finite():
-        raise _explain(state, objective, batch, domain, team)
     value = loss.item()
     state.seconds += time.perf_counter() - start
     return value
@@ -137,48 +158,23 @@ def _explain(
     return explain(state.network, batch, domain, state.step + 1)
 
 
-def steps_within(
-    budget: float,
+def time_step(
     state: State,
     objective: Objective,
     domain: Domain,
     training: Training,
-    evaluate: Callable[[Network, int], Record],
     team: Team = Alone(),  # noqa: B008  (stateless)
-) -> int:
-    """How many steps fit into `budget` seconds beside the evaluations, from timing both.
-
-    The steps taken here are undone, but their time counts: it stays in `state.seconds`.
-    """
-    start = time.perf_counter()
-    before = state.tensors()
-    durations: list[float] = []
-    while len(durations) < 3 or (
-        len(durations) < 20 and team.decide(time.perf_counter() - start)[0] < 0.1 * budget
-    ):
-        tick = state.seconds
-        update(state, objective, domain, training, steps=10**9, team=team)
-        durations.append(state.seconds - tick)
+) -> float:
+    """Seconds of a step, the second of two that are undone again."""
+    before, step = state.tensors(), state.step
+    seconds = 0.0
+    for _ in range(2):  # the first compiles, where something is compiled
+        seconds = state.seconds
+        update(state, objective, domain, training, Pace.of(10**9), team)
+        seconds, state.seconds = state.seconds - seconds, seconds
     state.restore(before)
-    state.step = 0
-    evaluating = 0.0
-    if team.rank == 0:
-        _evaluate(state, evaluate)  # a simulated reference is made once, now
-        evaluating = training.evaluations * _time_evaluation(state, evaluate)
-    state.seconds = time.perf_counter() - start
-    fitting = (budget - state.seconds - evaluating) / median(durations[1:])
-    return max(1, int(team.decide(fitting)[0]))
-
-
-def _time_evaluation(state: State, evaluate: Callable[[Network, int], Record]) -> float:
-    """At another step than the first, so that a closed form is evaluated anew, as it will be."""
-    start = time.perf_counter()
-    _evaluate(replace(state, step=state.step + 1), evaluate)
-    return time.perf_counter() - start
-
-
-def _evaluation_due(step: int, steps: int, evaluations: int) -> bool:
-    return (step * evaluations) // steps > ((step - 1) * evaluations) // steps
+    state.step = step
+    return seconds
 
 
 def _measure(state: State, loss: float, hooks: Hooks) -> Record:

@@ -6,6 +6,7 @@ larger problems share, with the width and batch size of Black–Scholes.
 
 from dataclasses import dataclass
 
+from feynkac.clock import Allowance
 from feynkac.families.family import ExactSampler, Family
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
@@ -66,7 +67,11 @@ def paper_setup(family: Family) -> PaperSetup:
     return SETUPS.get(type(family), GENERAL)
 
 
-def complete_paper_setup(family: Family, scheme: Scheme | None = None) -> Setup:
+def complete_paper_setup(
+    family: Family,
+    scheme: Scheme | None = None,
+    allowance: Allowance = Allowance(),  # noqa: B008  (not used: there are no pilots)
+) -> Setup:
     """All of the paper's choices for `family`: one independent path per input."""
     column = paper_setup(family)
     return Setup(

@@ -1,6 +1,5 @@
 """Settings of a method under a name of their own: what a search found and `solve` can use."""
 
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from feynkac.errors import InputError
-from feynkac.files import write_atomically
+from feynkac.files import SEAL, parse_object, seal, unseal, write_atomically
 from feynkac.training.optimisers import Positive
 from feynkac.training.run import AnyArchitecture
 from feynkac.training.settings import AnyOptimiser, AnySchedule, one_sentence
@@ -50,8 +49,8 @@ def preset_to_dict(preset: Preset) -> dict[str, Any]:
 
 
 def write_preset(preset: Preset, path: Path) -> None:
-    """Save `preset` as JSON."""
-    write_atomically(path, (json.dumps(preset_to_dict(preset), indent=1) + "\n").encode())
+    """Save `preset` as JSON that carries its own checksum."""
+    write_atomically(path, seal(preset_to_dict(preset)))
 
 
 def read_preset(path: Path) -> Preset:
@@ -61,6 +60,8 @@ def read_preset(path: Path) -> Preset:
         InputError: it cannot be read, or has keys or values that a preset has not.
     """
     data = read_json_object(path, "preset")
+    if SEAL in data:  # one that is written by hand has none
+        data = _unsealed(path)
     known = [field.name for field in fields(Preset)]
     if unknown := [name for name in data if name not in known]:
         raise InputError(f"{path}: unknown key {unknown[0]!r}; a preset has: {', '.join(known)}.")
@@ -70,14 +71,20 @@ def read_preset(path: Path) -> Preset:
         raise InputError(f"{path}: {one_sentence(error)}") from error
 
 
-def read_json_object(path: Path, what: str) -> dict[str, Any]:
-    """The JSON object in a file that shall hold a `what`."""
+def _unsealed(path: Path) -> dict[str, Any]:
     try:
-        data = json.loads(path.read_bytes())
+        return unseal(path.read_bytes())
+    except ValueError as error:
+        raise InputError(
+            f"{path} was altered since it was written; if that was you, delete its line {SEAL!r}."
+        ) from error
+
+
+def read_json_object(path: Path, what: str) -> dict[str, Any]:
+    """The JSON object in a file that must hold a `what`."""
+    try:
+        return parse_object(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot read the {what} {path}: {error.strerror or error}.") from error
     except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}.") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: a {what} is a JSON object, not {type(data).__name__}.")
-    return data
+        raise InputError(f"{path} is not a {what}: {error}.") from error

@@ -1,5 +1,7 @@
 """Everything that determines a run and its result, in one object that can be written down."""
 
+import contextlib
+import dataclasses
 import json
 from typing import Annotated, Any
 
@@ -8,7 +10,9 @@ from pydantic.dataclasses import dataclass
 
 from feynkac.families.catalogue import BUILT_IN, family_fields
 from feynkac.families.family import Family
+from feynkac.families.source import fingerprint
 from feynkac.files import sha256
+from feynkac.networks.architecture import Architecture
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
@@ -19,10 +23,11 @@ from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.milstein import Milstein
 from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.noise import Antithetic, Independent
+from feynkac.sampling.scheme import Scheme
 from feynkac.sampling.sobol import Sobol
 from feynkac.sampling.spherical import SphericalRadial
 from feynkac.sampling.trapezoid import Trapezoid
-from feynkac.training.settings import Training
+from feynkac.training.settings import Training, seconds
 
 AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
 AnyScheme = Annotated[
@@ -41,6 +46,8 @@ class FamilyRecord:
     name: str
     fields: dict[str, Any]
     built_in: bool
+    source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Fingerprint of a user's formulas, see `families/source.py`."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -53,11 +60,13 @@ class Run:
     scheme: AnyScheme
     training: Training
     noise: AnyNoise = Independent()
+    asked: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """A hash of what was asked for; the rest was chosen, partly by pilots."""
 
     @property
     def identity(self) -> str:
         """A hash of all settings."""
-        return sha256(json.dumps(run_to_dict(self), sort_keys=True).encode())
+        return sha256(json.dumps(settings_of(self), sort_keys=True).encode())
 
     @property
     def folder_name(self) -> str:
@@ -75,6 +84,11 @@ def run_to_dict(run: Run) -> dict[str, Any]:
     return data
 
 
+def settings_of(run: Run) -> dict[str, Any]:
+    """What determines the result, as JSON-ready data."""
+    return {name: value for name, value in run_to_dict(run).items() if name != "asked"}
+
+
 def run_from_dict(data: dict[str, Any]) -> Run:
     """The run that `run_to_dict` wrote down."""
     return _ADAPTER.validate_python(data)
@@ -88,8 +102,48 @@ def record_family(family: Family) -> FamilyRecord:
         >>> record_family(BlackScholes()).name
         'black-scholes'
     """
-    name = family.name()
-    return FamilyRecord(name, family_fields(family), BUILT_IN.get(name) is type(family))
+    name, cls = family.name(), type(family)
+    built_in = BUILT_IN.get(name) is cls
+    return FamilyRecord(
+        name, family_fields(family), built_in, None if built_in else fingerprint(cls)
+    )
+
+
+def asked_for(
+    family: Family,
+    method: str,
+    architecture: Architecture | None,
+    scheme: Scheme | None,
+    training: dict[str, Any],
+) -> str:
+    """A hash of what a user says when a run is begun; defaults that are spelled out do not count.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> a, b = ({"steps": 3}, {"steps": 3, "seed": 0, "budget": None})
+        >>> len({asked_for(BlackScholes(), "fast", None, None, given) for given in (a, b)})
+        1
+    """
+    usual = {field.name: field.default for field in dataclasses.fields(Training)}
+    given = {k: v for k, v in training.items() if v is not None and v != usual.get(k)}
+    with contextlib.suppress(KeyError, ValueError):  # what is no time is refused elsewhere
+        given["budget"] = seconds(given["budget"])
+    said = [record_family(family), method, architecture, scheme, sorted(given.items())]
+    return sha256(repr(said).encode())
+
+
+@dataclass(frozen=True, config={"extra": "forbid", "strict": True})
+class Decisions:
+    """What a run decides for itself when it begins, and keeps when it is continued."""
+
+    paths: Annotated[int, Field(ge=1)]
+    """Per input."""
+    evaluations: Annotated[int, Field(ge=1)]
+    """How often the error is measured."""
+    scale_inputs: Annotated[int, Field(ge=2)]
+    """Inputs of the pilot that measures the scales of u and its slopes."""
+    bias: tuple[float, float] | None = None
+    """Estimated discretisation error of the scheme and its standard error, where it has one."""
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:

@@ -1,4 +1,5 @@
-r"""Learning-rate schedules: pure functions of the step, so that a resumed run cannot drift.
+r"""Learning-rate schedules: pure functions of the step and of the fraction of the run that is done,
+so that a continued run cannot drift (see `pace.py`).
 
 StepDecay:  η ← decay · η  every `patience` steps, as long as η > `minimal`  (paper, Table 5).
 """
@@ -16,8 +17,8 @@ class Schedule(ABC):
     """How the learning rate develops."""
 
     @abstractmethod
-    def rate(self, initial: float, step: int, steps: int) -> float:
-        """Learning rate of update number `step` (from 0) out of `steps`."""
+    def rate(self, initial: float, step: int, done: float) -> float:
+        """Learning rate of update number `step` (from 0), with a fraction `done` behind it."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -25,7 +26,7 @@ class StepDecay(Schedule):
     """Multiply by `decay` every `patience` steps while above `minimal`.
 
     Example:
-        >>> StepDecay(decay=0.25, patience=4000).rate(0.01, step=8000, steps=24000)
+        >>> StepDecay(decay=0.25, patience=4000).rate(0.01, step=8000, done=1 / 3)
         0.000625
     """
 
@@ -37,7 +38,7 @@ class StepDecay(Schedule):
     """No more decay once the rate is at or below this."""
     kind: Literal["step-decay"] = "step-decay"
 
-    def rate(self, initial: float, step: int, steps: int) -> float:
+    def rate(self, initial: float, step: int, done: float) -> float:
         """The decays due by now, stopping at the minimal rate."""
         rate = initial
         for _ in range(step // self.patience):
@@ -52,7 +53,7 @@ class LinearDecay(Schedule):
     """Warm up, hold, and fall to zero at the last step.
 
     Example:
-        >>> LinearDecay(warmup=1, hold=0.5).rate(0.4, step=750, steps=1000)
+        >>> LinearDecay(warmup=1, hold=0.5).rate(0.4, step=750, done=0.75)
         0.2
     """
 
@@ -62,7 +63,7 @@ class LinearDecay(Schedule):
     """Fraction of all steps before the fall begins."""
     kind: Literal["linear-decay"] = "linear-decay"
 
-    def rate(self, initial: float, step: int, steps: int) -> float:
+    def rate(self, initial: float, step: int, done: float) -> float:
         """The smaller of the rise and the fall."""
-        fall = (1.0 - step / steps) / (1.0 - self.hold)
+        fall = (1.0 - done) / (1.0 - self.hold)
         return initial * min(1.0, (step + 1) / self.warmup, fall)

@@ -1,10 +1,11 @@
 """Everything that changes while training, and its checkpoint on disk.
 
 A checkpoint is one safetensors file: weights, buffers, optimiser moments and the generator's state
-as tensors, the step count and the history as JSON in its header. It holds data only, and it is
-replaced atomically, so that a killed run continues from it to the bit.
+as tensors, the step count and the history as JSON in its header, and the SHA-256 of all that. It
+holds data only, and it is replaced atomically, so that a killed run continues from it to the bit.
 """
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ class State:
     generator: torch.Generator
     step: int = 0
     seconds: float = 0.0
+    """In steps."""
+    spent: float = 0.0
+    """Wall-clock seconds at the last checkpoint, of all processes that worked on the run."""
     history: list[Record] = field(default_factory=list)
     further: Sequence[torch.Generator] = ()
     """Streams beside `generator`, if the inputs of a step come from several."""
@@ -72,14 +76,18 @@ class State:
 
 def save_checkpoint(state: State, path: Path, identity: str) -> None:
     """Write `state` to `path` in one step."""
-    header = {
-        "identity": identity,
-        "step": state.step,
-        "seconds": state.seconds,
-        "history": state.history,
-    }
-    content = save(state.tensors(), metadata={"feynkac": json.dumps(header)})
-    write_atomically(path, content)
+    header = json.dumps(
+        {
+            "identity": identity,
+            "step": state.step,
+            "seconds": state.seconds,
+            "spent": state.spent,
+            "history": state.history,
+        }
+    )
+    tensors = state.tensors()
+    seal = {"feynkac": header, "sha256": _digest(header, tensors)}
+    write_atomically(path, save(tensors, metadata=seal))
 
 
 def load_checkpoint(state: State, path: Path, identity: str) -> None:
@@ -94,7 +102,7 @@ def load_checkpoint(state: State, path: Path, identity: str) -> None:
     try:
         state.restore(tensors)
         state.step, state.seconds = header["step"], header["seconds"]
-        state.history = header["history"]
+        state.spent, state.history = header["spent"], header["history"]
     except (KeyError, RuntimeError, ValueError) as error:
         raise ArtifactError(f"{path} does not fit this run; delete it to start anew.") from error
 
@@ -102,12 +110,24 @@ def load_checkpoint(state: State, path: Path, identity: str) -> None:
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         with safe_open(path, framework="pt") as file:
-            header = dict(json.loads(file.metadata()["feynkac"]))
-            return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            seal = file.metadata()
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        if seal["sha256"] != _digest(seal["feynkac"], tensors):
+            raise ValueError("it was altered: its SHA-256 is not that of its content")
+        return dict(json.loads(seal["feynkac"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(
             f"{path} is not a readable checkpoint ({error}); delete it to start anew."
         ) from error
+
+
+def _digest(header: str, tensors: dict[str, Tensor]) -> str:
+    """SHA-256 of the header and of names, types, shapes and bytes of all tensors."""
+    found = hashlib.sha256(header.encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.numpy().tobytes())
+    return found.hexdigest()
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -56,7 +56,7 @@ def test_a_scaled_schedule_keeps_its_shape(settings, family):
     steps = column.steps // 40
     run = paper_run(settings, family, 0, steps, batch_divisor=32)
     rates = [
-        [schedule.rate(1.0, length * i // 56, length) for i in range(56)]
+        [schedule.rate(1.0, length * i // 56, (length * i // 56) / length) for i in range(56)]
         for schedule, length in ((column.schedule, column.steps), (run.training.schedule, steps))
     ]
     assert rates[0] == rates[1]

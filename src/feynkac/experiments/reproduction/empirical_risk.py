@@ -140,7 +140,7 @@ def minimise(
         optimiser.zero_grad()
         loss.backward()
         for group in optimiser.param_groups:
-            group["lr"] = SCHEDULE.rate(OPTIMISER.learning_rate, step, steps)
+            group["lr"] = SCHEDULE.rate(OPTIMISER.learning_rate, step, step / steps)
         optimiser.step()
     return network
 
