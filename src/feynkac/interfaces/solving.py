@@ -129,6 +129,7 @@ def _carry_out(
 
 
 def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json: bool) -> None:
+    from feynkac.analysis.warnings import warnings_of
     from feynkac.interfaces.console import print_errors, training_display
 
     with training_display() as report:
@@ -136,7 +137,7 @@ def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json:
     curve = _draw_error_curve(solution, job.folder)
     result = _summary(solution, job.folder) | {"wall_seconds": time.time() - start}
     if as_json:
-        return print_json(result)
+        return print_json(result | {"warnings": warnings_of(solution.manifest.history[-1])})
     print_errors(f"{job.run.family.name}, method {job.run.method}", result)
     return typer.echo(f"saved in {job.folder}" + (f", error curve in {curve}" if curve else ""))
 
@@ -199,13 +200,14 @@ def _spread(runs: list[dict[str, Any]], family: str) -> dict[str, Any]:
 
 
 def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -> None:
-    from feynkac.interfaces.console import decimals, print_table
+    from feynkac.analysis.rounding import figure
+    from feynkac.interfaces.console import print_table
 
     rows = [
         (
             run["family"],
             str(run["seed"]),
-            f"{decimals(run['l1'])} ± {decimals(run['l1_se'])}",
+            figure(run["l1"], run["l1_se"]),
             str(run["steps"]),
             f"{run['seconds']:.1f}",
             run["run"],
@@ -214,7 +216,7 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
     ]
     print_table("Runs", ("family", "seed", "L1 ± s.e.", "steps", "seconds", "folder"), rows)
     means = [
-        (name, str(found["seeds"]), f"{decimals(found['mean'])} ± {decimals(found['sd'])}")
+        (name, str(found["seeds"]), figure(found["mean"], found["sd"]))
         for name, found in spread.items()
     ]
     print_table("Over the seeds", ("family", "seeds", "mean L1 ± s.d."), means)
