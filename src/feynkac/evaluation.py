@@ -67,6 +67,4 @@ class Evaluator:
         training = self.run.training
         generator = make_generator(training.seed, "evaluation", *stream, device=self.device)
         limit = None if training.budget is None else REFERENCE_SHARE * training.budget
-        return make_yardstick(
-            self.family, self.run.scheme, generator, noise=self.run.noise, seconds=limit
-        )
+        return make_yardstick(self.family, self.run.scheme, generator, seconds=limit)

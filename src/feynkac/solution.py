@@ -123,7 +123,7 @@ class Solution:
         scheme: Scheme | None = None,
         report: Callable[[float], None] | None = None,
     ) -> Errors:
-        """L1 error ± standard error on fresh inputs, with its baselines.
+        """L1 error with its interval on fresh inputs, and its baselines.
 
         Args:
             inputs: how many; by default 2^16 with a closed form, else 128.
@@ -134,10 +134,7 @@ class Solution:
         """
         generator = make_generator(seed, "error", device=str(self.network.mean.device))
         chosen = scheme or self.manifest.run.scheme
-        noise = self.manifest.run.noise
-        return measure_errors(
-            self.network, self.family, chosen, generator, inputs, paths, report, noise
-        )
+        return measure_errors(self.network, self.family, chosen, generator, inputs, paths, report)
 
     def certify(
         self,

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from feynkac.analysis.rehearsal import rehearse
+from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import FeynkacWarning, InputError
 from feynkac.evaluation import Evaluator
@@ -354,9 +355,12 @@ class _Execution:
 
 
 def _warnings(state: State, training: Training) -> list[str]:
+    """What is wrong with the result, one sentence each."""
+    found = warnings_of(state.history[-1]) if state.history else []
     if training.budget is None or state.step >= FEW_STEPS:
-        return []
-    return [
-        f"only {state.step} training steps fit into {training.budget:g} seconds, which is too few "
-        "to trust the result; give a larger budget, or a cheaper scheme."
-    ]
+        return found
+    few = (
+        f"only {state.step} training steps fit into {training.budget:g} seconds, too few to trust "
+        "the result; give a larger budget, or a cheaper scheme."
+    )
+    return [few, *found]

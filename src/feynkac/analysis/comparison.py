@@ -2,13 +2,17 @@ r"""Which of two maps is closer to u?  On the same inputs Λ, with the same refe
 
     E[ (|f(Λ) − ū(Λ)| − |g(Λ) − ū(Λ)|) / (1 + |ū(Λ)|) ].
 
-The standard error is that of the difference, input by input; what both find hard cancels.
+The standard error is that of the difference, input by input; what both find hard cancels. The noise
+of a simulated ū cancels in part: E|δ + sZ| grows with |δ|, so that noise makes the difference
+smaller but does not change its sign, and `better` errs on the side of no. The two L1 are without
+that noise (`debiasing.py`), so that their difference may be larger than `difference`.
 """
 
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
+from feynkac.analysis.debiasing import mean_absolute
 from feynkac.analysis.metrics import CHUNK, Yardstick
 from feynkac.analysis.partials import Map
 
@@ -37,16 +41,20 @@ class Comparison:
 
 def compare_maps(f: Map, g: Map, yardstick: Yardstick) -> Comparison:
     """Both on the inputs of `yardstick`."""
-    errors, others = _errors(f, yardstick), _errors(g, yardstick)
-    return Comparison(*_mean(errors), *_mean(others), *_mean(errors - others))
+    f_off, g_off = _differences(f, yardstick), _differences(g, yardstick)
+    noise = yardstick.reference.error / (1.0 + yardstick.reference.value.abs())
+    closer = (f_off.abs() - g_off.abs()).mean(-1)
+    errors, others = mean_absolute(f_off, noise), mean_absolute(g_off, noise)
+    return Comparison(errors.value, errors.se, others.value, others.se, *_mean(closer))
 
 
-def _errors(u: Map, yardstick: Yardstick) -> Tensor:
-    """|u − ū| / (1 + |ū|), mean over the outputs.  Shape: `(N,)`."""
+def _differences(u: Map, yardstick: Yardstick) -> Tensor:
+    """(u − ū) / (1 + |ū|).  Shape: `(N, outputs)`."""
     with torch.no_grad():
         values = torch.cat([u(block) for block in torch.split(yardstick.points, CHUNK)])
     truth = yardstick.reference.value
-    return ((values.double() - truth).abs() / (1.0 + truth.abs())).mean(-1)
+    difference: Tensor = (values.double() - truth) / (1.0 + truth.abs())
+    return difference
 
 
 def _mean(values: Tensor) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 r"""Where is the network worst? Certificates at many inputs, averaged along each variable.
 
-The mean of |Φ − estimate| / (1 + |u|) is too large by the estimate's own noise; `noise` says by how
-much at most. The interval reaches down by as much, and both ways by the discretisation error.
+The mean of |Φ − estimate| / (1 + |u|) is without the estimates' own noise, see `debiasing.py`; the
+interval allows for what is left of it, and both ways for the discretisation error.
 """
 
 import math
@@ -9,16 +9,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from scipy import stats
+from scipy.stats import t as student
 from torch import Tensor
 
-from feynkac.analysis.certificates import Certificate
+from feynkac.analysis.certificates import REPLICATES, Certificate
+from feynkac.analysis.debiasing import MeanError, mean_absolute
 from feynkac.analysis.uncertainty import Figure
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 
 BINS = 8
 MOST_PROFILES = 6
+EMPTY = MeanError(math.nan, math.nan, math.nan, math.nan)  # of a bin with fewer than two inputs
 
 
 @dataclass(frozen=True)
@@ -62,39 +64,35 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
         raise InputError(f"a standard error needs at least 2 inputs, got {len(inputs)}.")
     scale = 1.0 + found.value.abs()
     signed = found.error / scale
-    error, count = signed.abs(), len(signed)
-    mean = Figure(error.mean().item(), error.std().item() / math.sqrt(count))
-    factor = float(stats.norm.ppf(0.5 + 0.5 * found.confidence))
-    noise = (found.statistical / factor / scale).mean().item()
-    half = factor * mean.se + (found.discretisation / scale).mean().item()
-    i = int(error.argmax())
-    where = {
-        name: inputs[i, columns].reshape(domain.boxes[name].shape).tolist()
-        for name, columns in domain.slices().items()
-    }
+    quantile = float(student.ppf(0.5 + 0.5 * found.confidence, REPLICATES - 1))
+    noise, count = found.statistical / quantile / scale, len(signed)
+    l1 = mean_absolute(signed, noise, found.confidence)
+    discretisation = (found.discretisation / scale).mean().item()
+    i = int(signed.abs().argmax())
     scalars = [name for name, box in domain.boxes.items() if box.size == 1][:MOST_PROFILES]
     columns = domain.slices()
     return ErrorMap(
-        mean=mean,
-        interval=(max(0.0, mean.value - half - noise), mean.value + half),
+        mean=Figure(l1.value, l1.se),
+        interval=(max(0.0, l1.low - discretisation), l1.high + discretisation),
         signed=Figure(signed.mean().item(), signed.std().item() / math.sqrt(count)),
-        noise=noise,
-        worst={"at": where, "error": error[i].item(), "half_width": found.half_width[i].item()},
+        noise=noise.mean().item(),
+        worst={
+            "at": domain.named(inputs[i]),
+            "error": signed[i].abs().item(),
+            "half_width": found.half_width[i].item(),
+        },
         profiles={
-            name: _profile(inputs[:, columns[name].start].double(), error, domain, name)
+            name: _profile(inputs[:, columns[name].start].double(), signed, noise, domain, name)
             for name in scalars
         },
         inputs=count,
     )
 
 
-def _profile(x: Tensor, error: Tensor, domain: Domain, name: str) -> Profile:
+def _profile(x: Tensor, signed: Tensor, noise: Tensor, domain: Domain, name: str) -> Profile:
     box = domain.boxes[name]
     edges = torch.linspace(box.low[0], box.high[0], BINS + 1, dtype=torch.float64)
     which = torch.bucketize(x.contiguous(), edges[1:-1])
-    groups = [error[which == k] for k in range(BINS)]
-    return Profile(
-        edges=edges.tolist(),
-        mean=[g.mean().item() if len(g) else math.nan for g in groups],
-        se=[g.std().item() / math.sqrt(len(g)) if len(g) > 1 else math.nan for g in groups],
-    )
+    inside = [which == k for k in range(BINS)]
+    found = [mean_absolute(signed[k], noise[k]) if k.sum() > 1 else EMPTY for k in inside]
+    return Profile(edges.tolist(), [each.value for each in found], [each.se for each in found])

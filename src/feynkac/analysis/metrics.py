@@ -1,26 +1,32 @@
 r"""How wrong is u? The paper's error  E[ |Φ(Λ) − ū(Λ)| / (1 + |ū(Λ)|) ]  (paper, Eq. 9).
 
-The standard error is over the inputs. Where the reference is itself a Monte Carlo value, its noise
-inflates the measured error; `reference_se` says by how much at most.
+Where ū is itself simulated, the share of its noise is taken out and the interval allows for what
+is left, see `debiasing.py`. With a closed form nothing is changed.
 """
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from feynkac.analysis.debiasing import mean_absolute, root_mean_square
 from feynkac.analysis.partials import Map
+from feynkac.analysis.warnings import warnings_of
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family
+from feynkac.sampling.effort import REPLICATES, fixed_effort, paths_of, quietest_noise, timed_effort
 from feynkac.sampling.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
 from feynkac.sampling.scheme import Scheme
 
 CHUNK = 2**15
-REPLICATES = 16
+KNOWN_INPUTS = 2**16  # with a closed form
+FEWEST_KNOWN = 2**10
 
 
 @dataclass(frozen=True)
@@ -28,13 +34,13 @@ class Errors:
     """Errors of a solution, all relative to 1 + |ū|."""
 
     l1: float
-    """Mean absolute error, Eq. (9)."""
+    """Mean absolute error, Eq. (9), without the noise of the reference."""
     l1_se: float
-    """Its standard error over the inputs."""
+    """Its standard error over inputs and noise."""
     l2: float
-    """Root mean square error."""
+    """Root mean square error, without that noise too."""
     max: float
-    """Largest error seen."""
+    """Largest difference from the reference seen, its noise included."""
     mean_baseline: float
     """L1 of predicting the mean of ū everywhere."""
     linear_baseline: float
@@ -43,10 +49,24 @@ class Errors:
     """Mean standard error of the reference values; 0 for a closed form."""
     inputs: int
     """Number of fresh inputs."""
+    l1_low: float
+    """Lower end of the 95 % interval of L1."""
+    l1_high: float
+    """Upper end."""
+    max_se: float
+    """Standard error of the reference where the largest difference is."""
+    worst: dict[str, Any]
+    """The input where that is, by name."""
 
     def record(self) -> dict[str, float | int | None]:
         """As plain numbers by name; None for what is not finite, as JSON knows no NaN."""
-        return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
+        plain = {k: v for k, v in asdict(self).items() if k != "worst"}
+        return {k: v if math.isfinite(v) else None for k, v in plain.items()}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against trusting the solution or these figures, a sentence each."""
+        return warnings_of(self.record())
 
 
 def measure_errors(
@@ -55,22 +75,11 @@ def measure_errors(
     scheme: Scheme,
     generator: torch.Generator,
     inputs: int | None = None,
-    paths: int = 2**12,
+    paths: int | None = None,
     report: Callable[[float], None] | None = None,
-    noise: Noise = Independent(),  # noqa: B008  (frozen)
+    noise: Noise | None = None,
 ) -> Errors:
-    """Errors of `u` on fresh inputs.
-
-    Args:
-        u: the solution map.
-        family: whose closed form is the reference if it has one.
-        scheme: simulates the reference otherwise.
-        generator: source of inputs and paths.
-        inputs: how many; by default 2^16 with a closed form, else 128.
-        paths: per input, if the reference is simulated.
-        report: called with the fraction done.
-        noise: of the simulated reference; unless independent, in 16 replicates.
-    """
+    """Errors of `u` on fresh inputs; arguments as `make_yardstick`."""
     yardstick = make_yardstick(family, scheme, generator, inputs, paths, report, noise)
     return yardstick.measure(u)
 
@@ -84,12 +93,23 @@ class Yardstick:
     domain: Domain
     bias: Estimate | None = None
     """Estimated discretisation error of the reference, where that was asked for."""
+    seconds: float | None = None
+    """About how long measuring may take; it then leaves out inputs."""
 
     def measure(self, u: Map) -> Errors:
         """Errors of `u` on the inputs."""
         with torch.no_grad():
-            values = torch.cat([u(block) for block in torch.split(self.points, CHUNK)])
-        return compare(values.double(), self.reference, self.points, self.domain)
+            points = self.points if self.seconds is None else self._affordable(u, self.seconds)
+            values = torch.cat([u(block) for block in torch.split(points, CHUNK)])
+        reference = Estimate(*(part[: len(points)] for part in self.reference))
+        return compare(values.double(), reference, points, self.domain)
+
+    def _affordable(self, u: Map, seconds: float) -> Tensor:
+        """The first inputs, as many as u takes `seconds` for; it is timed on a few."""
+        start = time.perf_counter()
+        u(self.points[:FEWEST_KNOWN])
+        taken = time.perf_counter() - start
+        return self.points[: _known_inputs(seconds - taken, taken)]
 
     def mean_bias(self) -> tuple[float, float]:
         """Mean absolute discretisation error and its standard error, relative to 1 + |u|."""
@@ -105,50 +125,103 @@ def make_yardstick(
     scheme: Scheme,
     generator: torch.Generator,
     inputs: int | None = None,
-    paths: int = 2**12,
+    paths: int | None = None,
     report: Callable[[float], None] | None = None,
-    noise: Noise = Independent(),  # noqa: B008  (frozen)
+    noise: Noise | None = None,
+    seconds: float | None = None,
 ) -> Yardstick:
-    """Fresh inputs with reference values; arguments as `measure_errors`."""
+    """Fresh inputs with reference values.
+
+    Args:
+        family: whose closed form is the reference if it has one.
+        scheme: simulates the reference otherwise.
+        generator: source of inputs and paths.
+        inputs: how many; by default 2^16 with a closed form, else 128.
+        paths: per input, if the reference is simulated; by default as many as `effort.py` says.
+        report: called with the fraction done.
+        noise: of the simulated reference; by default the quietest. Unless independent, in 16
+            replicates.
+        seconds: about how long the reference and each measuring may take together, in place of
+            the defaults; the figures then depend on the machine.
+    """
     if inputs is not None and inputs < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
-    count = inputs or (2**16 if isinstance(family, ClosedForm) else 128)
-    points = family.domain.sample(count, generator)
-    reference = closed_form_values(family, points) or _simulate(
-        family, scheme, noise, points, paths, generator, report
-    )
+    half = None if seconds is None or inputs else seconds / 2
+    if isinstance(family, ClosedForm):
+        count = inputs or _timed_closed_form(family, half, generator)
+        points = family.domain.sample(count, generator)
+        known = closed_form_values(family, points)
+        assert known is not None
+        return Yardstick(points, known, family.domain, seconds=half)
+    points, reference = _simulate(family, scheme, generator, inputs, paths, report, noise, seconds)
     return Yardstick(points, reference, family.domain)
+
+
+def _timed_closed_form(family: Family, seconds: float | None, generator: torch.Generator) -> int:
+    """How many values of the closed form take so long."""
+    if seconds is None:
+        return KNOWN_INPUTS
+    points = family.domain.sample(FEWEST_KNOWN, generator)
+    start = time.perf_counter()
+    closed_form_values(family, points)
+    taken = time.perf_counter() - start
+    return _known_inputs(seconds - taken, taken)
+
+
+def _known_inputs(seconds: float, taken: float) -> int:
+    """A power of two, if `FEWEST_KNOWN` inputs have `taken` so long."""
+    doublings = math.floor(math.log2(max(1.0, seconds / max(taken, 1e-9))))
+    return min(KNOWN_INPUTS, FEWEST_KNOWN << doublings)
 
 
 def _simulate(
     family: Family,
     scheme: Scheme,
-    noise: Noise,
-    points: Tensor,
-    paths: int,
     generator: torch.Generator,
+    inputs: int | None,
+    paths: int | None,
     report: Callable[[float], None] | None,
-) -> Estimate:
-    if isinstance(noise, Independent):
-        return monte_carlo(family, scheme, points, paths, generator, report)
-    each = max(2, paths // REPLICATES)
-    return replicated(family, scheme, noise, points, each, generator, REPLICATES, report)
+    noise: Noise | None,
+    seconds: float | None,
+) -> tuple[Tensor, Estimate]:
+    start = time.perf_counter()
+    scheme.check(family)
+    chosen = noise or quietest_noise(family, scheme, str(generator.device))
+    effort = fixed_effort(family, scheme)
+    if seconds is not None:
+        left = max(0.0, seconds - (time.perf_counter() - start))
+        effort = timed_effort(family, scheme, chosen, left, generator)
+    points = family.domain.sample(inputs or effort.inputs, generator)
+    total = paths or REPLICATES * effort.paths
+    if isinstance(chosen, Independent):
+        return points, monte_carlo(family, scheme, points, total, generator, report)
+    each = paths_of(chosen, max(2, total // REPLICATES))
+    with torch.no_grad():
+        found = replicated(family, scheme, chosen, points, each, generator, REPLICATES, report)
+    return points, found
 
 
 def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain) -> Errors:
     """Errors of given values.  Shape: values and reference `(N, outputs)`, points `(N, dim)`."""
     truth = reference.value
     scale = 1.0 + truth.abs()
-    error = (values - truth).abs() / scale
+    difference, noise = (values - truth) / scale, reference.error / scale
+    found = mean_absolute(difference, noise)
+    worst = int(difference.abs().argmax())
+    row = points[worst // truth.shape[-1]]
     return Errors(
-        l1=error.mean().item(),
-        l1_se=(error.mean(-1).std() / len(error) ** 0.5).item(),
-        l2=error.square().mean().sqrt().item(),
-        max=error.max().item(),
+        l1=found.value,
+        l1_se=found.se,
+        l2=max(found.value, root_mean_square(difference, noise)),
+        max=difference.abs().max().item(),
         mean_baseline=((truth.mean() - truth).abs() / scale).mean().item(),
         linear_baseline=(_linear_residual(points, truth, domain).abs() / scale).mean().item(),
-        reference_se=(reference.error / scale).mean().item(),
-        inputs=len(error),
+        reference_se=noise.mean().item(),
+        inputs=len(values),
+        l1_low=found.low,
+        l1_high=found.high,
+        max_se=noise.flatten()[worst].item(),
+        worst=domain.named(row),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from feynkac.analysis.metrics import Yardstick
+from feynkac.analysis.rounding import figure
 from feynkac.experiments.bench import Effort, yardstick_for
 from feynkac.families.family import Family, jumps
 from feynkac.networks.smooth import Smooth
@@ -156,7 +157,7 @@ class Ablation:
         rows: list[tuple[str, ...]] = [
             (
                 v.name,
-                f"{v.l1:.6f} ± {v.l1_se:.6f}",
+                figure(v.l1, v.l1_se),
                 f"× {v.factor:.1f}",
                 str(v.steps),
                 f"{v.seconds:.1f}",

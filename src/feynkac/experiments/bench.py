@@ -23,8 +23,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from feynkac.analysis.metrics import REPLICATES, Yardstick, make_yardstick
+from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.analysis.partials import greek_value
+from feynkac.analysis.rounding import error_text, figure, number
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm, Family, NamedGreeks
 from feynkac.families.models.basket_put import BasketPut
@@ -32,6 +33,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.sampling.discretisation import estimate_bias, refined
+from feynkac.sampling.effort import REPLICATES
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.path import weak_order
@@ -109,7 +111,10 @@ class Row:
     l1: float
     """Eq. (9), mean over the seeds."""
     l1_se: float
-    """Its standard error from the seeds and from the inputs together."""
+    """Its standard error from the seeds, the inputs and the reference's noise together."""
+    l1_low: float
+    """Ends of the 95 % interval, means over the seeds; they differ by inputs and noise alone."""
+    l1_high: float
     l1_by_seed: list[float]
     inputs: int
     """Measured on so many."""
@@ -162,7 +167,7 @@ class Bench:
         """Columns and rows of the table of Greeks; no rows if no family names any."""
         columns = ("", "L1", "authors' weights")
         return columns, [
-            (f"{row.name}: {name}", f"{value:.6f}", str(REMEASURED_GREEKS.get(name, "none (ReLU)")))
+            (f"{row.name}: {name}", number(value), str(REMEASURED_GREEKS.get(name, "none (ReLU)")))
             for row in self.rows
             for name, value in row.greeks.items()
         ]
@@ -171,8 +176,8 @@ class Bench:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.name,
-        f"{row.l1:.6f} ± {row.l1_se:.6f}",
-        f"{row.reference_se:.1e}" if row.reference_se else "exact",
+        error_text(row.l1, row.l1_se, row.l1_low, row.l1_high),
+        reference_text(row.reference_se, row.l1) if row.reference_se else "exact",
         f"{row.reference_bias:.1e}" if row.reference_bias else "–",
         f"{row.seconds:.1f}",
         f"{row.memory_mb:.0f}",
@@ -181,6 +186,16 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.projected_seconds:.0f}",
         f"{row.ratio:.0f}",
     )
+
+
+def reference_text(se: float, l1: float) -> str:
+    """The reference's noise, and whether it is more than a small part of the error.
+
+    Example:
+        >>> reference_text(1e-5, 1e-3), reference_text(1e-3, 1e-3)
+        ('1.0e-05', '1.0e-03 (large)')
+    """
+    return f"{se:.1e}" + (" (large)" if se > 0.5 * l1 else "")
 
 
 def choose_entries(names: Sequence[str]) -> tuple[Entry, ...]:
@@ -213,7 +228,7 @@ def run_bench(
             announce(f"{family}: timing the paper's method")
             timings[family] = time_paper_step(entry.family, effort.paper_batch_size)
         rows.append(run_entry(entry, seeds, timings[family], effort, report, announce))
-        announce(f"{entry.name}: L1 {rows[-1].l1:.6f} ± {rows[-1].l1_se:.6f}")
+        announce(f"{entry.name}: L1 {figure(rows[-1].l1, rows[-1].l1_se)}")
     versions = {name: version(name) for name in ("feynkac", "torch")}
     versions["python"] = platform.python_version()
     return Bench(tuple(rows), seeds, torch.get_num_threads(), versions)
@@ -270,6 +285,8 @@ def _row(
         name=entry.name,
         l1=mean(e.l1 for e in errors),
         l1_se=combined_error([e.l1 for e in errors], [e.l1_se for e in errors]),
+        l1_low=mean(e.l1_low for e in errors),
+        l1_high=mean(e.l1_high for e in errors),
         l1_by_seed=[e.l1 for e in errors],
         inputs=len(yardstick.points),
         reference_se=errors[0].reference_se,
@@ -300,7 +317,7 @@ def yardstick_for(family: Family, run: Run, effort: Effort, biased: bool = True)
     for _ in range(effort.refinements if biased and weak_order(family, scheme) is not None else 0):
         scheme = refined(scheme)
     count, paths = effort.simulated_inputs, REPLICATES * effort.paths
-    plain = make_yardstick(family, scheme, generator, count, paths, noise=Sobol())
+    plain = make_yardstick(family, scheme, generator, count, paths)
     if not biased:
         return plain
     bias = estimate_bias(family, scheme, Sobol(), plain.points, effort.paths, generator)

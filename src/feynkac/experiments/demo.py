@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from feynkac.analysis.rounding import figure, number
 from feynkac.errors import InputError
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.solver import solve
@@ -38,12 +39,12 @@ def run_demo(
     rows = [
         (
             "feynkac, this machine",
-            f"{errors.l1:.6f} ± {errors.l1_se:.6f}",
+            figure(errors.l1, errors.l1_se),
             f"{manifest.seconds:.0f} s",
         ),
         ("the paper, full scale", PAPER_L1, PAPER_TIME),
-        ("a linear fit", f"{errors.linear_baseline:.6f}", ""),
-        ("predicting the mean", f"{errors.mean_baseline:.6f}", ""),
+        ("a linear fit", number(errors.linear_baseline), ""),
+        ("predicting the mean", number(errors.mean_baseline), ""),
     ]
     figures = [
         draw_price_and_greeks(solution, folder / "price-and-greeks.png"),

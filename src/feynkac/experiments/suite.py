@@ -12,8 +12,16 @@ from typing import Any
 
 import torch
 
+from feynkac.analysis.rounding import error_text, figure
 from feynkac.errors import InputError
-from feynkac.experiments.bench import Announce, Effort, Report, combined_error, yardstick_for
+from feynkac.experiments.bench import (
+    Announce,
+    Effort,
+    Report,
+    combined_error,
+    reference_text,
+    yardstick_for,
+)
 from feynkac.families.family import ClosedForm, Family
 from feynkac.families.models.bachelier import Bachelier
 from feynkac.families.models.barrier import Barrier
@@ -78,6 +86,8 @@ class SuiteRow:
     """Of the network."""
     l1: float
     l1_se: float
+    l1_low: float
+    l1_high: float
     l1_by_seed: list[float]
     measured_on: int
     """Number of inputs."""
@@ -119,11 +129,11 @@ class Suite:
 
 
 def _cells(row: SuiteRow) -> tuple[str, ...]:
-    simulated = f"± {row.reference_se:.1e} ± {row.reference_bias:.1e}"
+    simulated = f"± {reference_text(row.reference_se, row.l1)} ± {row.reference_bias:.1e}"
     return (
         row.name,
         str(row.inputs),
-        f"{row.l1:.6f} ± {row.l1_se:.6f}",
+        error_text(row.l1, row.l1_se, row.l1_low, row.l1_high),
         f"{row.target} {'met' if row.met else 'missed'}",
         row.reference if row.reference == CLOSED else simulated,
         f"{row.scheme}:{row.steps}",
@@ -162,7 +172,7 @@ def run_suite(
     for model in models:
         row, versions = run_model(model, seeds, budget, effort, report, announce)
         rows.append(row)
-        announce(f"{row.name}: L1 {row.l1:.6f} ± {row.l1_se:.6f}, target {row.target}")
+        announce(f"{row.name}: L1 {figure(row.l1, row.l1_se)}, target {row.target}")
     return Suite(tuple(rows), seeds, budget, torch.get_num_threads(), versions)
 
 
@@ -194,6 +204,8 @@ def run_model(
         inputs=model.family.domain.dim,
         l1=mean(e.l1 for e in errors),
         l1_se=combined_error([e.l1 for e in errors], [e.l1_se for e in errors]),
+        l1_low=mean(e.l1_low for e in errors),
+        l1_high=mean(e.l1_high for e in errors),
         l1_by_seed=[e.l1 for e in errors],
         measured_on=len(yardstick.points),
         reference=CLOSED if isinstance(model.family, ClosedForm) else SIMULATED,

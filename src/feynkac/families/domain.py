@@ -169,6 +169,19 @@ class Domain:
         self._check_values(inputs, extrapolate)
         return inputs if extrapolate else self.nearest(inputs)
 
+    def named(self, row: Tensor) -> dict[str, Any]:
+        """One flat input as plain numbers by name.  Shape: `(dim,)`.
+
+        Example:
+            >>> from feynkac.families.measures.box import Box
+            >>> Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0)).named(torch.tensor([0.5, 1.0]))
+            {'x': 0.5, 't': 1.0}
+        """
+        return {
+            name: row[columns].reshape(self.boxes[name].shape).tolist()
+            for name, columns in self.slices().items()
+        }
+
     def nearest(self, inputs: Tensor) -> Tensor:
         """The nearest points of the domain.  Shape: `(…, dim)` → `(…, dim)`."""
         return inputs.clamp(self._low.to(inputs), self._high.to(inputs))

@@ -95,7 +95,8 @@ def evaluate(
         errors = solution.error(
             inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=report
         )
-    result = {"run": str(run), "seed": seed, **errors.record()}
+    aside = {"worst": errors.worst, "warnings": errors.warnings}
+    result = {"run": str(run), "seed": seed, **errors.record(), **aside}
     if as_json:
         return print_json(result)
     return print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
@@ -213,6 +214,7 @@ def _bench_catalogue(names: list[str], seeds: int, budget_scale: float, as_json:
 
 
 def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json: bool) -> None:
+    from feynkac.analysis.rounding import error_text, figure, number
     from feynkac.interfaces.console import fraction_display, print_table
 
     with fraction_display("certifying") as report:
@@ -227,11 +229,11 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
         return print_json(result)
     low, high = found.interval
     rows = [
-        ("L1 error, Eq. (9)", f"{found.mean.value:.6f} ± {found.mean.se:.6f}"),
-        ("its interval", f"{low:.6f} … {high:.6f}"),
-        ("mean of network − u", f"{found.signed.value:+.6f} ± {found.signed.se:.6f}"),
-        ("mean s.e. of the estimates", f"{found.noise:.6f}"),
-        ("largest error", f"{found.worst['error']:.6f}"),
+        ("L1 error, Eq. (9)", error_text(found.mean.value, found.mean.se, low, high)),
+        ("its 95 % interval", f"{number(low)} … {number(high)}"),
+        ("mean of network − u", figure(found.signed.value, found.signed.se)),
+        ("mean s.e. of the estimates", number(found.noise)),
+        ("largest error", number(found.worst["error"])),
     ]
     print_table(f"{inputs} certified inputs", ("", "value"), rows)
     return typer.echo(f"figure {out}") if out else None

@@ -14,6 +14,8 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as LiveProgress
 from rich.table import Table
 
+from feynkac.analysis.rounding import error_text, figure, number
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -83,12 +85,13 @@ def _plain_line(name: str, progress: "Progress") -> None:
 
 
 def _error_text(record: Mapping[str, float | int | None]) -> str:
-    return f"L1 {decimals(record['l1'])} ± {decimals(record['l1_se'])}"
+    return f"L1 {_l1_text(record)}"
 
 
-def decimals(value: float | None) -> str:
-    """Six decimals, or a dash for what could not be measured."""
-    return "–" if value is None else f"{value:.6f}"
+def _l1_text(record: Mapping[str, float | int | None]) -> str:
+    """Records of older runs have no interval."""
+    ends = (record.get("l1_low"), record.get("l1_high"))
+    return error_text(record["l1"], record["l1_se"], *ends)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -105,12 +108,13 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 def print_errors(title: str, result: dict[str, Any]) -> None:
     """What `solve` and `evaluate` found, as a table."""
     shown = {
-        "L1 error, Eq. (9)": f"{decimals(result['l1'])} ± {decimals(result['l1_se'])}",
-        "L2 error": decimals(result["l2"]),
-        "largest error seen": decimals(result["max"]),
-        "L1 of predicting the mean": decimals(result["mean_baseline"]),
-        "L1 of a linear fit": decimals(result["linear_baseline"]),
-        "mean s.e. of the reference": decimals(result["reference_se"]),
+        "L1 error, Eq. (9)": _l1_text(result),
+        **_interval(result),
+        "L2 error": number(result["l2"]),
+        "largest error seen": number(result["max"]),
+        "L1 of predicting the mean": number(result["mean_baseline"]),
+        "L1 of a linear fit": number(result["linear_baseline"]),
+        "mean s.e. of the reference": number(result["reference_se"]),
         "inputs": str(result["inputs"]),
     }
     if "steps" in result:
@@ -120,6 +124,13 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
             "parameters": str(result["parameters"]),
         }
     if bias := result.get("discretisation"):
-        error = f"{decimals(bias['l1'])} ± {decimals(bias['se'])}"
-        shown["estimated error of the scheme"] = error
+        shown["estimated error of the scheme"] = figure(bias["l1"], bias["se"])
     print_table(title, ("", "value"), list(shown.items()))
+    for sentence in result["warnings"]:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
+
+
+def _interval(result: dict[str, Any]) -> dict[str, str]:
+    if result.get("l1_low") is None or result.get("l1_high") is None:
+        return {}
+    return {"its 95 % interval": f"{number(result['l1_low'])} … {number(result['l1_high'])}"}

@@ -159,8 +159,6 @@ def _solve_one(
     times = {"wall_seconds": clock.spent(), "import_seconds": loading}
     curve = _draw_error_curve(solution, job.folder)
     result = _summary(solution, job.folder) | times
-    for warning in result["warnings"]:
-        typer.echo(f"warning: {warning}", err=True)
     if as_json:
         return print_json(result)
     print_errors(f"{job.run.family.name}, method {job.run.method}", result)
@@ -225,13 +223,14 @@ def _spread(runs: list[dict[str, Any]], family: str) -> dict[str, Any]:
 
 
 def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -> None:
-    from feynkac.interfaces.console import decimals, print_table
+    from feynkac.analysis.rounding import figure
+    from feynkac.interfaces.console import print_table
 
     rows = [
         (
             run["family"],
             str(run["seed"]),
-            f"{decimals(run['l1'])} ± {decimals(run['l1_se'])}",
+            figure(run["l1"], run["l1_se"]),
             str(run["steps"]),
             f"{run['seconds']:.1f}",
             run["run"],
@@ -240,7 +239,7 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
     ]
     print_table("Runs", ("family", "seed", "L1 ± s.e.", "steps", "seconds", "folder"), rows)
     means = [
-        (name, str(found["seeds"]), f"{decimals(found['mean'])} ± {decimals(found['sd'])}")
+        (name, str(found["seeds"]), figure(found["mean"], found["sd"]))
         for name, found in spread.items()
     ]
     print_table("Over the seeds", ("family", "seeds", "mean L1 ± s.d."), means)

@@ -4,18 +4,18 @@ Nothing here is typed in but what the paper prints and our program need not shar
 numbers of parameters, the size of its evaluations, its seeds and its hardware.
 """
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from feynkac.analysis.metrics import make_yardstick
+from feynkac.analysis.metrics import KNOWN_INPUTS
 from feynkac.experiments.reproduction.result import Result
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.families.family import ClosedForm, Family
 from feynkac.families.measures.measure import Measure
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
+from feynkac.sampling.effort import REPLICATES, fixed_effort
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.noise import make_generator
 from feynkac.training.optimisers import SGD, AdamW
@@ -44,12 +44,16 @@ class Column:
     @property
     def evaluation_inputs(self) -> int:
         """How many inputs our evaluations take."""
-        generator = make_generator(0, "table-5")
-        scheme = paper_scheme(self.family)
-        return len(make_yardstick(self.family, scheme, generator, paths=2).points)
+        if isinstance(self.family, ClosedForm):
+            return KNOWN_INPUTS
+        return fixed_effort(self.family, paper_scheme(self.family)).inputs
+
+    @property
+    def evaluation_paths(self) -> int:
+        """How many paths per input, if the reference is simulated."""
+        return REPLICATES * fixed_effort(self.family, paper_scheme(self.family)).paths
 
 
-EVALUATION_PATHS: int = inspect.signature(make_yardstick).parameters["paths"].default
 PAPER_PATHS = 2**20
 HEADING = ("", "", "", "")
 ROWS: dict[str, Callable[[Column], str] | tuple[str, str, str, str]] = {
@@ -81,7 +85,7 @@ ROWS: dict[str, Callable[[Column], str] | tuple[str, str, str, str]] = {
     ),
     "(decay, patience)": lambda c: _tuple(c.setup.decay, c.setup.schedule.patience),
     "Validation": HEADING,
-    "solution of the PDE here": lambda c: _reference(c.family, EVALUATION_PATHS),
+    "solution of the PDE here": lambda c: _reference(c.family, c.evaluation_paths),
     "solution of the PDE, paper": lambda c: _reference(c.family, PAPER_PATHS),
     "inputs of an evaluation here": lambda c: _power(c.evaluation_inputs),
     "inputs of an evaluation, paper": ("150 · 2^16", "2^17", "150 · 2^17", "150 · 2^17"),

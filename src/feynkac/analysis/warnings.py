@@ -1,0 +1,58 @@
+"""What speaks against a solution or against the figures of its error, a sentence each.
+
+a largest error far above the typical one;  noise as large as the error;  hardly better than linear
+"""
+
+from collections.abc import Mapping
+
+from feynkac.analysis.rounding import number
+
+FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
+CLEAR = 4.0  # standard errors of the reference, of which some input of many is off by chance
+POOR = 0.5  # of the linear fit's error
+
+
+def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
+    """From the figures of `Errors.record()`, old ones too.
+
+    Example:
+        >>> warnings_of({"l1": 0.0004, "max": 1.4, "inputs": 65536})
+        ['the largest error, 1.40, is 3500 times the mean one: look where it is (`worst` of \
+`solution.error()`), and leave out that corner of the domain or train longer.']
+    """
+    found = {name: value for name, value in record.items() if value is not None}
+    checks = (_corner(found), _noise(found), _linear(found))
+    return [sentence for sentence in checks if sentence]
+
+
+def _corner(found: Mapping[str, float]) -> str | None:
+    l1, largest = found.get("l1", 0.0), found.get("max", 0.0)
+    certain = largest - CLEAR * found.get("max_se", 0.0)
+    if not certain > max(LARGE, FAR * l1):
+        return None
+    times = f"{largest / l1:.0f} times the mean one" if l1 else "far above the mean one"
+    return (
+        f"the largest error, {number(largest)}, is {times}: look where it is (`worst` of "
+        "`solution.error()`), and leave out that corner of the domain or train longer."
+    )
+
+
+def _noise(found: Mapping[str, float]) -> str | None:
+    noise = found.get("reference_se", 0.0)
+    if not noise or "l1_high" not in found or (noise < found.get("l1", 0.0) and found["l1_low"]):
+        return None
+    return (
+        f"the reference's own noise ({number(noise)}) is as large as the error: L1 is between "
+        f"{number(found['l1_low'])} and {number(found['l1_high'])}; raise the paths of the "
+        "reference (`paths=`, --paths)."
+    )
+
+
+def _linear(found: Mapping[str, float]) -> str | None:
+    l1, linear = found.get("l1_low", found.get("l1", 0.0)), found.get("linear_baseline", 0.0)
+    if not l1 > POOR * linear > 0.0:
+        return None
+    return (
+        f"the error is no better than half of that of a linear fit ({number(linear)}): train "
+        "longer, or check the family (`feynkac check`)."
+    )

@@ -1,0 +1,140 @@
+r"""What a simulated reference takes: which noise, how many inputs and paths.
+
+    standard error of u(λ)  =  deviation of one replicate's mean / √R,    R = 16 replicates.
+
+The noise is the one that a pilot finds quietest, whatever a network was trained with. The size is
+fixed (so that a seed gives the same figures on every machine), or follows from timing small pieces.
+"""
+
+import functools
+import math
+import time
+from typing import NamedTuple
+
+import torch
+
+from feynkac.families.family import Family
+from feynkac.sampling.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.path import integrates_noise, label_normals
+from feynkac.sampling.reference import replicated
+from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.trapezoid import Trapezoid
+
+REPLICATES = 16
+INPUTS = 128
+NORMALS = 2**27  # of all paths, if the size is fixed
+LEAST_NORMALS = 64  # what a path costs, however few it has
+FEWEST_PATHS, MOST_PATHS = 2**4, 2**11  # of one replicate
+FEWEST_INPUTS, MOST_INPUTS = 2**5, 2**9
+NODES = 2**6  # of the trapezoidal rule, more than it needs
+MOST_CUBATURE_PATHS = 2**7
+PILOT_INPUTS, PILOT_PATHS = 16, 2**8
+TRIAL = 0.02  # share of the seconds that a trial should take, to be timed well
+RESERVE = 0.8  # share of what is left that is spent
+COMPILED = 0.25  # share of the seconds that is spent even if compiling took longer
+
+
+class Effort(NamedTuple):
+    """Inputs, and paths of one replicate."""
+
+    inputs: int
+    paths: int
+
+
+def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise:
+    """The noise whose means of about `PILOT_PATHS` paths vary least, measured on 16 inputs.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.sampling.exact import Exact
+        >>> quietest_noise(BlackScholes(), Exact()).kind
+        'sobol'
+    """
+    try:
+        hash(family)
+    except TypeError:  # a list among its fields
+        return _quietest.__wrapped__(family, scheme, device)
+    return _quietest(family, scheme, device)
+
+
+@functools.lru_cache(maxsize=64)
+def _quietest(family: Family, scheme: Scheme, device: str) -> Noise:
+    def typical(noise: Noise) -> tuple[float, float]:
+        """At the median input: a scheme that overshoots at a few must not decide."""
+        generator = make_generator(0, "pilot of the reference", device=device)
+        points = family.domain.sample(PILOT_INPUTS, generator)
+        paths = paths_of(noise, PILOT_PATHS)
+        with torch.no_grad():
+            found = replicated(family, scheme, noise, points, paths, generator, 8)
+        error = found.error / (1.0 + found.value.abs())
+        return float(error.median()), float(error.mean())
+
+    return min(_candidates(family, scheme), key=typical)
+
+
+def _candidates(family: Family, scheme: Scheme) -> list[Noise]:
+    normals = scheme.draws * label_normals(family, scheme)
+    found: list[Noise] = [Sobol(), Antithetic()]
+    if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
+        found.append(SphericalRadial())
+    if normals == 1 and integrates_noise(family, scheme):
+        found.append(Trapezoid())
+    return found
+
+
+def paths_of(noise: Noise, paths: int) -> int:
+    """Of one replicate; the trapezoidal rule needs few."""
+    return min(paths, NODES) if isinstance(noise, Trapezoid) else paths
+
+
+def fixed_effort(family: Family, scheme: Scheme, inputs: int | None = None) -> Effort:
+    """128 inputs, and paths by the number of normals of each.
+
+    Example:
+        >>> from feynkac.families.models.basket_put import BasketPut
+        >>> from feynkac.sampling.euler_maruyama import EulerMaruyama
+        >>> fixed_effort(BasketPut(), EulerMaruyama(steps=25))
+        Effort(inputs=128, paths=512)
+    """
+    normals = max(LEAST_NORMALS, scheme.draws * label_normals(family, scheme))
+    paths = _power(NORMALS / (INPUTS * REPLICATES * normals), FEWEST_PATHS, MOST_PATHS)
+    return Effort(inputs or INPUTS, paths)
+
+
+def timed_effort(
+    family: Family, scheme: Scheme, noise: Noise, seconds: float, generator: torch.Generator
+) -> Effort:
+    """As much as fits into about `seconds`, by timing a few paths.
+
+    First paths are added, then inputs; 32 inputs with 16 paths per replicate are the least.
+    """
+    start = time.perf_counter()
+    cost = _cost(family, scheme, noise, TRIAL * seconds, str(generator.device))
+    left = max(seconds - (time.perf_counter() - start), COMPILED * seconds)
+    total = RESERVE * left / (cost * REPLICATES)
+    paths = _power(total / INPUTS, FEWEST_PATHS, paths_of(noise, MOST_PATHS))
+    return Effort(_power(total / paths, FEWEST_INPUTS, MOST_INPUTS), paths)
+
+
+def _cost(family: Family, scheme: Scheme, noise: Noise, seconds: float, device: str) -> float:
+    """Seconds of a path, from a trial that takes about `seconds`."""
+    generator = make_generator(0, "trial of the reference", device=device)
+    points = family.domain.sample(PILOT_INPUTS, generator)
+    paths, most = FEWEST_PATHS, paths_of(noise, MOST_PATHS)
+    while True:
+        for _ in range(2):  # the first may compile
+            start = time.perf_counter()
+            with torch.no_grad():
+                replicated(family, scheme, noise, points, paths, generator, replicates=2)
+            taken = time.perf_counter() - start
+        if taken >= seconds or paths >= most:
+            return taken / (2 * PILOT_INPUTS * paths)
+        paths = min(most, 4 * paths)
+
+
+def _power(number: float, least: int, most: int) -> int:
+    """The power of two below, within bounds."""
+    below = int(2.0 ** math.floor(math.log2(max(1.0, number))))
+    return min(most, max(least, below))
