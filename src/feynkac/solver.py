@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -87,6 +88,7 @@ def solve(
     return execute(run, family, Path(out) if out is not None else None, report, started)
 
 
+@torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
 def plan_run(
     family: Family,
     method: str,
@@ -134,6 +136,7 @@ def plan_run(
     return run
 
 
+@torch.inference_mode(False)  # likewise
 def execute(
     run: Run,
     family: Family,

@@ -76,6 +76,7 @@ class Calibration:
         }
 
 
+@torch.inference_mode(False)  # gradients are needed, whatever the caller does
 def calibrate(
     problem: Problem,
     method: Literal["least-squares", "sgd"] = "least-squares",
