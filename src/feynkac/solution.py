@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,7 +18,7 @@ from feynkac.analysis.distributions import Inputs
 from feynkac.analysis.error_map import ErrorMap, error_map
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, measure_errors
-from feynkac.analysis.observations import Problem, make_problem
+from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.partials import along, greek_value, hessian, partial, traced
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
@@ -219,7 +220,7 @@ class Solution:
         values: Any,
         *,
         noise: Any = None,
-        model: float | None = None,
+        model: Any = None,
         **known: Any,
     ) -> Problem:
         """A calibration problem; see `observations.py`.
@@ -228,18 +229,21 @@ class Solution:
             free: names of the variables to find.
             values: what was observed, `(n,)`.
             noise: standard deviation of the values, a number or `(n,)`.
-            model: standard error of this solution; by default as measured in training.
+            model: standard error of this solution, a number or `(n,)`; by default `model_error`.
             known: all other variables, once for all observations or for each.
         """
-        error = self.model_error if model is None else model
+        error = self.model_error(values) if model is None else model
         return make_problem(self.exactly, self.family.domain, free, known, values, noise, error)
 
     @property
-    def model_error(self) -> float:
-        """Standard error of a value: the last root mean square error, in the units of u."""
+    def relative_error(self) -> float:
+        """Root mean square of |Φ − u|/(1 + |u|) over the domain, as last measured in training."""
         last = self.manifest.history[-1] if self.manifest.history else {}
-        typical = 1.0 + abs(float(self.network.shift))
-        return float(last.get("l2") or 0.0) * typical
+        return float(last.get("l2") or 0.0)
+
+    def model_error(self, values: Any) -> Array:
+        """Standard error of this solution where u is about `values`, in the units of u."""
+        return self.relative_error * (1.0 + np.abs(numbers("values", values)))
 
     def calibrate(self, problem: Problem, **settings: Any) -> Calibration:
         """The parameters that explain observations best; see `calibration.py`."""
@@ -257,13 +261,18 @@ class Solution:
         correlation: Mapping[tuple[str, str], float] | None = None,
         **settings: Any,
     ) -> Uncertainty:
-        """The law of u for random inputs; a variable that is not named has its measure."""
+        """The law of u for random inputs; a variable that is not named has its measure.
+
+        Errors count this solution's own, `relative_error`; give `error=` to replace it.
+        """
+        settings = {"error": self.relative_error} | settings
         return propagate(self.quickly, self._inputs(given, correlation), **settings)
 
     def sobol_indices(
         self, given: Mapping[str, Any] | None = None, **settings: Any
     ) -> SobolIndices:
         """Which input the variance of u comes from."""
+        settings = {"error": self.relative_error} | settings
         return sobol_indices(self.quickly, self._inputs(given, None), **settings)
 
     def quickly(self, inputs: Tensor) -> Tensor:
@@ -303,9 +312,7 @@ class Solution:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
         return cls(chosen, network.eval().requires_grad_(False), manifest, _read_control(folder))
 
-    def _ask(
-        self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool
-    ) -> Tensor:
+    def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
         """f at the given inputs in the network's dtype, block by block."""
         like = self.network.mean
         return over_values(lambda block: f(block.to(like)), self.family.domain, at, extrapolate)

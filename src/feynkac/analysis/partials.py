@@ -116,8 +116,8 @@ def _pull_back(f: Map, inputs: Tensor) -> tuple[Tensor, Map]:
     A transform of `torch.func` needs its own; plain autograd is quicker.
     """
     if _transformed(inputs):
-        values, pull = torch.func.vjp(f, inputs)
-        return values, lambda w: pull(w)[0]
+        moved, pull = torch.func.vjp(f, inputs)  # type: ignore[misc]
+        return moved, lambda w: pull(w)[0]
     keep = torch.is_grad_enabled() and inputs.requires_grad
     leaf = inputs if keep else inputs.detach().requires_grad_()
     with torch.enable_grad():
