@@ -7,22 +7,24 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from feynkac.analysis.calibration import Calibration, calibrate
 from feynkac.analysis.certificates import Certificate, Effort, certify
+from feynkac.analysis.chunks import over_rows, over_values
 from feynkac.analysis.distributions import Inputs
 from feynkac.analysis.error_map import ErrorMap, error_map
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, measure_errors
-from feynkac.analysis.observations import Problem, make_problem
-from feynkac.analysis.partials import along, greek_value, hessian, partial
+from feynkac.analysis.observations import Array, Problem, make_problem, numbers
+from feynkac.analysis.partials import along, greek_value, hessian, partial, traced
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import BUILT_IN, find_family
-from feynkac.families.family import Family, NamedGreeks, outputs
+from feynkac.families.family import Family, Greek, NamedGreeks, outputs
 from feynkac.networks.network import Network
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.scheme import Scheme
@@ -63,10 +65,12 @@ class Solution:
             extrapolate: allow inputs outside the domain.
             at: one value a variable, of shape `(…, *shape of the variable)`.
 
+        Gradients flow back to inputs that require them, and transforms of `torch.func` work.
+        Millions of rows are computed in blocks.
+
         Shape: the broadcast leading axes, then one for the outputs if there are several.
         """
-        with torch.no_grad():
-            return self.network(self._join(at, extrapolate)).squeeze(-1)  # type: ignore[no-any-return]
+        return self._ask(self._value, at, extrapolate)
 
     def output(self, index: int) -> Self:
         """One of the components of a vector-valued solution; it has derivatives and all else."""
@@ -84,7 +88,8 @@ class Solution:
             >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
             torch.Size([2, 2])
         """
-        return partial(self.network, self.family.domain, name, self._join(at, extrapolate))
+        domain = self.family.domain
+        return self._ask(lambda v: partial(self.network, domain, name, v), at, extrapolate)
 
     def hessian(self, first: str, second: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
         """∂²u/∂first∂second.  Shape: leading axes, then those of both variables.
@@ -95,8 +100,8 @@ class Solution:
             >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        inputs = self._join(at, extrapolate)
-        return hessian(self.network, self.family.domain, first, second, inputs)
+        u, domain = self.network, self.family.domain
+        return self._ask(lambda v: hessian(u, domain, first, second, v), at, extrapolate)
 
     def along(
         self, direction: Mapping[str, Any], *, extrapolate: bool = False, **at: Any
@@ -104,16 +109,21 @@ class Solution:
         """The derivative of u along a direction, one change a variable.  Shape: leading axes."""
         inputs, domain = self._join(at, extrapolate), self.family.domain
         change = dict.fromkeys(domain.boxes, 0.0) | dict(direction)
-        return along(self.network, inputs, domain.join(change, extrapolate=True).to(inputs))
+        changes = domain.join(change, extrapolate=True).to(inputs)
+        both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
+        return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
 
     def greeks(self, *, extrapolate: bool = False, **at: Any) -> dict[str, Tensor]:
         """The derivatives the family has names for, such as delta; empty if it names none."""
         if not isinstance(self.family, NamedGreeks):
             return {}
-        inputs, domain = self._join(at, extrapolate), self.family.domain
-        named = self.family.greeks.items()
-        return {name: greek_value(self.network, domain, g, inputs) for name, g in named}
+        return {name: self._greek(g, at, extrapolate) for name, g in self.family.greeks.items()}
 
+    def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
+        u, domain = self.network, self.family.domain
+        return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+
+    @torch.inference_mode(False)  # simulated references differentiate
     def error(
         self,
         inputs: int | None = None,
@@ -148,6 +158,7 @@ class Solution:
         """Check the network at given inputs by an unbiased estimate; see `certificates.py`."""
         return self.certify_inputs(self._join(at, False), tolerance, effort, seed, report)
 
+    @torch.inference_mode(False)  # controls are differentiated
     def certify_inputs(
         self,
         inputs: Tensor,
@@ -168,7 +179,7 @@ class Solution:
             run.scheme,
             run.noise,
             control,
-            inputs.reshape(-1, inputs.shape[-1]),
+            inputs.detach().clone().reshape(-1, inputs.shape[-1]),
             generator,
             tolerance,
             effort,
@@ -206,7 +217,7 @@ class Solution:
         values: Any,
         *,
         noise: Any = None,
-        model: float | None = None,
+        model: Any = None,
         **known: Any,
     ) -> Problem:
         """A calibration problem; see `observations.py`.
@@ -215,18 +226,21 @@ class Solution:
             free: names of the variables to find.
             values: what was observed, `(n,)`.
             noise: standard deviation of the values, a number or `(n,)`.
-            model: standard error of this solution; by default as measured in training.
+            model: standard error of this solution, a number or `(n,)`; by default `model_error`.
             known: all other variables, once for all observations or for each.
         """
-        error = self.model_error if model is None else model
+        error = self.model_error(values) if model is None else model
         return make_problem(self.exactly, self.family.domain, free, known, values, noise, error)
 
     @property
-    def model_error(self) -> float:
-        """Standard error of a value: the last root mean square error, in the units of u."""
+    def relative_error(self) -> float:
+        """Root mean square of |Φ − u|/(1 + |u|) over the domain, as last measured in training."""
         last = self.manifest.history[-1] if self.manifest.history else {}
-        typical = 1.0 + abs(float(self.network.shift))
-        return float(last.get("l2") or 0.0) * typical
+        return float(last.get("l2") or 0.0)
+
+    def model_error(self, values: Any) -> Array:
+        """Standard error of this solution where u is about `values`, in the units of u."""
+        return self.relative_error * (1.0 + np.abs(numbers("values", values)))
 
     def calibrate(self, problem: Problem, **settings: Any) -> Calibration:
         """The parameters that explain observations best; see `calibration.py`."""
@@ -244,20 +258,26 @@ class Solution:
         correlation: Mapping[tuple[str, str], float] | None = None,
         **settings: Any,
     ) -> Uncertainty:
-        """The law of u for random inputs; a variable that is not named has its measure."""
+        """The law of u for random inputs; a variable that is not named has its measure.
+
+        Errors count this solution's own, `relative_error`; give `error=` to replace it.
+        """
+        settings = {"error": self.relative_error} | settings
         return propagate(self.quickly, self._inputs(given, correlation), **settings)
 
     def sobol_indices(
         self, given: Mapping[str, Any] | None = None, **settings: Any
     ) -> SobolIndices:
         """Which input the variance of u comes from."""
+        settings = {"error": self.relative_error} | settings
         return sobol_indices(self.quickly, self._inputs(given, None), **settings)
 
     def quickly(self, inputs: Tensor) -> Tensor:
-        """u at flat inputs of any dtype, in the network's own."""
-        return self.network(inputs.to(self.network.mean))  # type: ignore[no-any-return]
+        """u at flat inputs of any dtype, in the network's own, block by block."""
+        return over_rows(lambda block: self.network(block.to(self.network.mean)), inputs)
 
     @functools.cached_property
+    @torch.inference_mode(False)  # what is kept serves autograd later
     def exactly(self) -> Network:
         """The network in float64, for optimisers that look at the last digits."""
         return copy.deepcopy(self.network).cpu().double()
@@ -271,6 +291,7 @@ class Solution:
         write_artifact(Path(folder), self.manifest, weights)
 
     @classmethod
+    @torch.inference_mode(False)  # its weights serve autograd later
     def load(cls, folder: str | Path, family: Family | None = None) -> Self:
         """Read an artifact.
 
@@ -287,6 +308,15 @@ class Solution:
         except RuntimeError as error:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
         return cls(chosen, network.eval().requires_grad_(False), manifest, _read_control(folder))
+
+    def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
+        """f at the given inputs in the network's dtype, block by block."""
+        like = self.network.mean
+        return over_values(lambda block: f(block.to(like)), self.family.domain, at, extrapolate)
+
+    def _value(self, inputs: Tensor) -> Tensor:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
+            return self.network(inputs).squeeze(-1)  # type: ignore[no-any-return]
 
     def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
         return self.family.domain.join(at, extrapolate).to(self.network.mean)

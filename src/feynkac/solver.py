@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import torch._dynamo  # noqa: F401  (seconds that an optimiser would take otherwise)
+import torch
+import torch._dynamo  # seconds that an optimiser would take otherwise
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
@@ -100,6 +101,7 @@ def solve(
     return solution
 
 
+@torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
 def plan_run(
     family: Family,
     method: str,
@@ -162,6 +164,7 @@ def _pilots_allowance(budget: Any) -> Allowance:
         raise InputError(f"budget: {error} (got {budget!r}).") from error
 
 
+@torch.inference_mode(False)  # likewise
 def execute(
     run: Run,
     family: Family,

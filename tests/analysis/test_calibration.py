@@ -141,7 +141,8 @@ def test_model_error_widens_the_intervals():
     values = quotes(seed=1)
     exact = problem_of(values, noise=0.03)
     known = {"t": T, "strike": STRIKE}
-    honest = make_problem(put, DOMAIN, ["sigma", "x"], known, values, 0.03, model=0.04)
+    model = 0.04 / np.sqrt(len(values))
+    honest = make_problem(put, DOMAIN, ["sigma", "x"], known, values, 0.03, model=model)
     np.testing.assert_allclose(calibrate(honest).std, calibrate(exact).std * 5 / 3, rtol=1e-6)
 
 

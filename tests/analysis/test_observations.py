@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from feynkac.analysis import observations
 from feynkac.analysis.observations import make_problem
 from feynkac.errors import InputError
 from feynkac.families import BlackScholes, Box, Domain
@@ -114,11 +115,33 @@ def test_many_parameters_at_once_are_those_one_by_one():
 
 
 def test_the_model_error_enters_the_scale():
-    exact, honest = put_problem(noise=0.03), put_problem(noise=0.03, model=0.04)
+    """As if all six were wrong in the same way."""
+    model = 0.04 / np.sqrt(6.0)
+    exact, honest = put_problem(noise=0.03), put_problem(noise=0.03, model=model)
     np.testing.assert_allclose(honest.scale, 0.05)
     theta = np.array([0.2])
     np.testing.assert_allclose(honest.residuals(theta), exact.residuals(theta) * 0.6)
     np.testing.assert_allclose(honest.jacobian(theta), exact.jacobian(theta) * 0.6)
+
+
+def test_the_model_error_may_differ_between_observations():
+    model = np.linspace(0.0, 0.05, 6)
+    problem = put_problem(noise=0.03, model=model)
+    np.testing.assert_allclose(problem.scale, np.sqrt(0.03**2 + 6 * model**2))
+
+
+def test_blocks_change_nothing(monkeypatch):
+    problem, theta = (
+        put_problem(["sigma", "strike"], NOISE),
+        np.random.default_rng(0).random((5, 2)),
+    )
+    whole = problem.residuals(theta), problem.misfit(theta), problem.jacobian(theta[0])
+    np.testing.assert_allclose(whole[1], (whole[0] ** 2).sum(-1), rtol=1e-12)
+    for rows in (1, 4, 6, 17):
+        monkeypatch.setattr(observations, "ROWS", rows)
+        found = problem.residuals(theta), problem.misfit(theta), problem.jacobian(theta[0])
+        for part, expected in zip(found, whole, strict=True):
+            np.testing.assert_allclose(part, expected, rtol=1e-12)
 
 
 def test_what_is_known_may_be_one_number_for_all_observations():

@@ -75,7 +75,17 @@ def test_unknown_noise_is_integrated_out():
 
 
 def test_model_error_widens_the_posterior():
-    assert_moments(sampled(problem_of(noise=0.3, model=0.4)), BEST, 0.25 * SQUARE)
+    model = 0.4 / np.sqrt(COUNT)
+    assert_moments(sampled(problem_of(noise=0.3, model=model)), BEST, 0.25 * SQUARE)
+
+
+def test_model_error_widens_it_where_the_noise_is_unknown():
+    """Student's law again, its variance larger by n model²."""
+    freedom, model = COUNT - 2, 0.1
+    variance = np.sum((DESIGN @ BEST - VALUES) ** 2) / freedom + COUNT * model**2
+    covariance = variance * SQUARE * freedom / (freedom - 2)
+    found = sampled(problem_of(noise=None, model=model))
+    assert_moments(found, BEST, covariance, 3 + 6 / (freedom - 4))
 
 
 def test_a_prior_shifts_the_posterior_as_bayes_rule_says():

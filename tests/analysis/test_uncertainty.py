@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 
 from feynkac.analysis.distributions import Inputs
-from feynkac.analysis.uncertainty import BINS, CHUNK, Figure, propagate, sobol_indices
+from feynkac.analysis.uncertainty import BINS, CHUNK, Statistic, propagate, sobol_indices
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain
 
@@ -50,7 +50,7 @@ def push(known: Known, samples: int, seed: int = 0):
     return propagate(known.u, Inputs(DOMAIN, known.given), samples, seed)
 
 
-def figures(found) -> dict[str, Figure]:
+def figures(found) -> dict[str, Statistic]:
     """Every number that has an error."""
     quantiles = {f"quantile {q}": figure for q, figure in found.quantiles.items()}
     correlation = {f"correlation {name}": figure for name, figure in found.correlation.items()}
@@ -68,6 +68,42 @@ def test_every_figure_is_within_its_error(known):
     assert found.keys() == truth.keys()
     for name, figure in found.items():
         assert abs(figure.value - truth[name]) <= 4.5 * figure.se + 1e-12, name
+
+
+BEND = {
+    "up": lambda v: 0.02 * v[:, 1:2] ** 0,
+    "with the value": lambda v: 0.02 * v[:, :1].sign(),
+    "against it": lambda v: -0.02 * v[:, 2:].sign(),
+    "to and fro": lambda v: 0.02 * (40.0 * v[:, :1]).sin().sign(),
+}
+
+
+@pytest.mark.parametrize("bend", BEND)
+@pytest.mark.parametrize("name", ["normal", "uniform"])
+def test_every_error_covers_that_of_the_map(bend, name):
+    """A map wrong by 0.02 (1 + |u|) everywhere, in several ways; samples enough to see it."""
+    known, seed = KNOWN[name], 0
+
+    def wrong(v):
+        u = known.u(v)
+        return u + BEND[bend](v) * (1.0 + u.abs())
+
+    found = figures(propagate(wrong, Inputs(DOMAIN, known.given), 200_000, seed, error=0.02))
+    truth, seen = truths(known), 0
+    for name, figure in found.items():
+        off = abs(figure.value - truth[name])
+        assert off <= 4.5 * figure.se + 1.05 * figure.network + 1e-12, name
+        seen += off > 4.5 * figure.se
+    assert seen or bend == "to and fro"  # sampling alone does not explain it
+    assert found["mean"].error == found["mean"].se + found["mean"].network
+
+
+def test_the_network_s_share_is_a_formula_and_none_without_an_error():
+    found = propagate(KNOWN["normal"].u, Inputs(DOMAIN, NORMAL), 1000, error=0.01)
+    q = found.quantiles[0.95]
+    assert q.network == pytest.approx(0.01 * (1.0 + abs(q.value)), rel=1e-12)
+    exact = propagate(KNOWN["normal"].u, Inputs(DOMAIN, NORMAL), 1000)
+    assert all(figure.network == 0.0 for figure in figures(exact).values())
 
 
 def test_every_error_is_the_spread_of_its_figure(known):
@@ -147,7 +183,7 @@ def test_entries_of_vectors_have_names_of_their_own():
     assert found.correlation["x[1]"].value == pytest.approx(1.0)
     shares = sobol_indices(lambda v: v[:, 1:2], inputs, 64)
     assert shares.total["x[1]"].value == pytest.approx(1.0, abs=0.1)
-    assert shares.total["x[0]"] == shares.total["m[0, 1]"] == Figure(0.0, 0.0)
+    assert shares.total["x[0]"] == shares.total["m[0, 1]"] == Statistic(0.0, 0.0)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3.0])
@@ -156,7 +192,7 @@ def test_a_constant_is_certain(value):
     assert found.mean.value == pytest.approx(value)
     assert found.variance.value == pytest.approx(0.0, abs=1e-12)
     assert {q.value for q in found.quantiles.values()} == {value}
-    assert all(figure == Figure(0.0, 0.0) for figure in found.correlation.values())
+    assert all(figure == Statistic(0.0, 0.0) for figure in found.correlation.values())
 
 
 def test_nothing_random_correlates_with_nothing():
@@ -284,3 +320,19 @@ def test_the_seed_alone_determines_the_indices_and_their_errors(seed):
 def test_indices_that_make_no_sense_are_refused(u, inputs, base, message):
     with pytest.raises(InputError, match=message):
         sobol_indices(u, inputs, base)
+
+
+@pytest.mark.parametrize("slope", [0.05, -0.05])
+def test_errors_of_indices_cover_that_of_the_map(slope):
+    """u = x + y has equal shares; the map tips it a little towards one of them."""
+    law = {"x": stats.uniform(-1, 2), "y": stats.uniform(-1, 2), "t": 0.5}
+    inputs = Inputs(DOMAIN, law)
+
+    def tipped(v):
+        return (1.0 + slope) * v[:, :1] + v[:, 2:]
+
+    error = abs(slope) * math.sqrt(1 / 3)  # at least that of |e|/(1 + |u|)
+    found = sobol_indices(tipped, inputs, base=2**12, error=error)
+    for shares in (found.first, found.total):
+        for figure in shares.values():
+            assert figure.network / 3.0 < abs(figure.value - 0.5) < figure.network

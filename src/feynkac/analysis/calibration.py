@@ -46,7 +46,7 @@ class Calibration:
     residuals: Array
     """u − observed, in the units of u."""
     chi_square: float | None
-    """Σ r²; None if the noise is unknown."""
+    """Σ (u − observed)²/(noise² + model²); None if the noise is unknown."""
     warnings: list[str]
     evaluations: int
 
@@ -76,6 +76,7 @@ class Calibration:
         }
 
 
+@torch.inference_mode(False)  # gradients are needed, whatever the caller does
 def calibrate(
     problem: Problem,
     method: Literal["least-squares", "sgd"] = "least-squares",
@@ -89,7 +90,8 @@ def calibrate(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
     found = [methods[method](problem, start) for start in _best_starts(problem, seed)]
-    best, _ = min(found, key=lambda end: float(np.sum(problem.residuals(end[0]) ** 2)))
+    ends = np.stack([end for end, _ in found])
+    best = ends[np.argmin(problem.misfit(ends))]
     return _summary(problem, best, confidence, STARTS + sum(count for _, count in found))
 
 
@@ -97,8 +99,7 @@ def _best_starts(problem: Problem, seed: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
     theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
-    misfit = (problem.residuals(theta) ** 2).sum(-1)
-    return np.asarray(theta[np.argsort(misfit)[:DESCENTS]])
+    return np.asarray(theta[np.argsort(problem.misfit(theta))[:DESCENTS]])
 
 
 def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
@@ -133,8 +134,7 @@ def _gradient_descent(problem: Problem, start: Array, steps: int = 500) -> tuple
 
 def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int) -> Calibration:
     r, jacobian = problem.residuals(theta), problem.jacobian(theta)
-    freedom = len(r) - len(theta)
-    variance = _variance(problem, r, freedom)
+    variance = _variance(problem, r)
     _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.where(singular > RANK * singular[0], np.sqrt(variance) / singular, np.inf)
@@ -142,14 +142,15 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
     width, spread = high - low, np.minimum(spread, 1e6)
     covariance = (directions.T * spread**2) @ directions * np.outer(width, width)
     std = np.sqrt(np.diag(covariance))
-    factor = _factor(problem, freedom, confidence)
+    factor = _factor(problem, confidence)
+    chi_square = _chi_square(problem, r)
     estimate = problem.physical(theta)
     sides = np.stack([estimate - factor * std, estimate + factor * std], axis=1)
     interval = np.clip(sides, low[:, None], high[:, None])
     warnings = [
         *(_unidentified(problem, spread, directions) if np.isfinite(variance) else [NO_NOISE]),
         *_on_the_boundary(problem, theta),
-        *_misfit(problem, r, freedom),
+        *_misfit(problem, r, chi_square),
     ]
     return Calibration(
         labels=problem.labels,
@@ -159,24 +160,33 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
         covariance=covariance,
         confidence=confidence,
         residuals=r * problem.scale,
-        chi_square=None if problem.noise is None else float(r @ r),
+        chi_square=chi_square,
         warnings=warnings,
         evaluations=evaluations,
     )
 
 
-def _variance(problem: Problem, r: Array, freedom: int) -> float:
+def _variance(problem: Problem, r: Array) -> float:
     """Of a residual: known, estimated, or infinite where there is nothing to estimate it from."""
     if problem.noise is not None:
         return 1.0
-    return float(r @ r) / freedom + problem.model**2 if freedom else np.inf
+    if not problem.freedom:
+        return np.inf
+    return float(r @ r) / problem.freedom + float(np.sum(problem.model**2))
 
 
-def _factor(problem: Problem, freedom: int, confidence: float) -> float:
+def _chi_square(problem: Problem, r: Array) -> float | None:
+    """By the error of each observation on its own: whether u can explain the data at all."""
+    if problem.noise is None:
+        return None
+    return float(np.sum((r * problem.scale) ** 2 / (problem.noise**2 + problem.model**2)))
+
+
+def _factor(problem: Problem, confidence: float) -> float:
     """Half width of an interval in standard errors."""
     tail = 0.5 + 0.5 * confidence
     if problem.noise is None:
-        return float(stats.t.ppf(tail, max(1, freedom)))
+        return float(stats.t.ppf(tail, max(1, problem.freedom)))
     return float(stats.norm.ppf(tail))
 
 
@@ -204,9 +214,9 @@ def _on_the_boundary(problem: Problem, theta: Array) -> list[str]:
     ]
 
 
-def _misfit(problem: Problem, r: Array, freedom: int) -> list[str]:
-    if problem.noise is not None:
-        total = float(r @ r)
+def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
+    freedom = problem.freedom
+    if total is not None:
         if freedom > 0 and stats.chi2.sf(total, freedom) < SMALL_CHANCE:
             return [
                 f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "

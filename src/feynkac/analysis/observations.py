@@ -1,12 +1,16 @@
-r"""Observations ((x_i, t_i), u_i) and the parameters that shall explain them.
+r"""Observations ((x_i, t_i), u_i) and the parameters that must explain them.
 
-    r_i(θ) = (u(λ_i(θ)) − u_i) / s_i,    s_i² = noise_i² + model²,
+    r_i(θ) = (u(λ_i(θ)) − u_i) / s_i,    s_i² = noise_i² + n model_i²,
 
 where θ collects the free variables, scaled to the unit cube, and all else is known, once for all
 observations or for each. `model` is the error of u itself, so that it is not mistaken for truth.
+It is smooth, hence alike at neighbouring observations, and more of them do not average it out: the
+factor n is the worst that any correlation does (the covariance M of n errors is at most n diag M).
+
+Rows are evaluated in blocks, so that memory is that of the answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,11 +20,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from feynkac.analysis.chunks import ROWS
 from feynkac.analysis.partials import Map, gradient
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 
 Array = NDArray[np.float64]
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,8 @@ class Problem:
     values: Array
     noise: Array | None
     """Standard deviation of each value, `(n,)`; None: unknown, and equal for all."""
-    model: float = 0.0
+    model: Array
+    """Standard error of u at each observation, `(n,)`."""
 
     @cached_property
     def columns(self) -> list[int]:
@@ -66,31 +73,61 @@ class Problem:
         """s, or 1 where the noise is unknown."""
         if self.noise is None:
             return np.ones(len(self.values))
-        return np.sqrt(self.noise**2 + self.model**2)
+        return np.sqrt(self.noise**2 + len(self.values) * self.model**2)
+
+    @cached_property
+    def freedom(self) -> int:
+        """n − p."""
+        return len(self.values) - len(self.columns)
 
     def physical(self, theta: Array) -> Array:
         """From the unit cube to the variables' own units."""
         low, high = self.bounds
         return low + theta * (high - low)
 
-    def at(self, theta: Array) -> Tensor:
-        """Flat inputs.  Shape: θ `(…, p)` → `(…, n, dim)`."""
-        lead = theta.shape[:-1]
-        inputs = self.inputs.expand(*lead, *self.inputs.shape).clone()
+    def at(self, theta: Array, rows: slice = ALL) -> Tensor:
+        """Flat inputs of some of the observations.  Shape: θ `(…, p)` → `(…, rows, dim)`."""
+        known = self.inputs[rows]
+        inputs = known.expand(*theta.shape[:-1], *known.shape).clone()
         inputs[..., self.columns] = torch.as_tensor(self.physical(theta)).unsqueeze(-2)
         return inputs
 
     def residuals(self, theta: Array) -> Array:
         """r.  Shape: θ `(…, p)` → `(…, n)`."""
-        with torch.no_grad():
-            found = self.u(self.at(theta)).squeeze(-1).double().numpy()
-        return np.asarray((found - self.values) / self.scale)
+        flat = theta.reshape(-1, theta.shape[-1])
+        found = np.empty((len(flat), len(self.values)))
+        for some, rows in self._blocks(len(flat)):
+            found[some, rows] = self._residuals(flat[some], rows)
+        return found.reshape(*theta.shape[:-1], -1)
+
+    def misfit(self, theta: Array) -> Array:
+        """Σ r².  Shape: θ `(m, p)` → `(m,)`."""
+        found = np.zeros(len(theta))
+        for some, rows in self._blocks(len(theta)):
+            found[some] += (self._residuals(theta[some], rows) ** 2).sum(-1)
+        return found
 
     def jacobian(self, theta: Array) -> Array:
         """∂r/∂θ.  Shape: `(p,)` → `(n, p)`."""
-        slopes = gradient(self.u, self.at(theta))[:, self.columns].double().numpy()
+        found = np.empty((len(self.values), len(theta)))
+        for _, rows in self._blocks(1):
+            slopes = gradient(self.u, self.at(theta, rows))
+            found[rows] = slopes[:, self.columns].double().numpy()
         low, high = self.bounds
-        return np.asarray(slopes * (high - low) / self.scale[:, None])
+        return np.asarray(found * (high - low) / self.scale[:, None])
+
+    def _residuals(self, theta: Array, rows: slice) -> Array:
+        with torch.no_grad():
+            found = self.u(self.at(theta, rows)).squeeze(-1).double().numpy()
+        return np.asarray((found - self.values[rows]) / self.scale[rows])
+
+    def _blocks(self, count: int) -> Iterator[tuple[slice, slice]]:
+        """Pieces of `count` parameters × all observations, of about `ROWS` rows each."""
+        total = len(self.values)
+        together = max(1, ROWS // total)
+        for start in range(0, count, together):
+            for row in range(0, total, ROWS):
+                yield slice(start, start + together), slice(row, row + ROWS)
 
 
 def make_problem(
@@ -100,7 +137,7 @@ def make_problem(
     known: Mapping[str, Any],
     values: Any,
     noise: Any = None,
-    model: float = 0.0,
+    model: Any = 0.0,
 ) -> Problem:
     """A checked problem.
 
@@ -111,7 +148,7 @@ def make_problem(
         known: all others, a value for all observations or one for each.
         values: what was observed, `(n,)`.
         noise: its standard deviation, a number or `(n,)`.
-        model: standard error of u itself.
+        model: standard error of u itself, a number or `(n,)`.
     """
     if not free or len(set(free)) < len(free):
         raise InputError("name the variables to find, each once.")
@@ -120,7 +157,7 @@ def make_problem(
         raise InputError(f"there is no variable {unknown[0]!r} to find; there are: {known_names}.")
     if both := [name for name in free if name in known]:
         raise InputError(f"{both[0]} cannot be both given and to be found.")
-    observed = _numbers("values", values)
+    observed = numbers("values", values)
     count = len(observed)
     middles = {n: np.reshape(_middle(domain, n), domain.boxes[n].shape) for n in free}
     inputs = domain.join({**known, **middles})
@@ -135,24 +172,28 @@ def make_problem(
         raise InputError(
             f"{count} observations cannot determine {unknowns} numbers; give more, or free fewer."
         )
-    spread = None if noise is None else _spread(noise, count)
-    return Problem(u, domain, tuple(free), inputs, observed, spread, model)
+    spread = None if noise is None else _spread("noise", noise, count)
+    if spread is not None and not (spread > 0).all():
+        raise InputError("noise must be positive: it is a standard deviation.")
+    error = _spread("model", model, count)
+    if not (error >= 0).all():
+        raise InputError("model must not be negative: it is a standard error.")
+    return Problem(u, domain, tuple(free), inputs, observed, spread, error)
 
 
 def _middle(domain: Domain, name: str) -> Array:
     return np.asarray(domain.mean[domain.slices()[name]].numpy())
 
 
-def _spread(noise: Any, count: int) -> Array:
-    spread = _numbers("noise", noise)
+def _spread(name: str, given: Any, count: int) -> Array:
+    spread = numbers(name, given)
     if len(spread) not in (1, count):
-        raise InputError(f"there are {count} values, but {len(spread)} numbers for their noise.")
-    if not (spread > 0).all():
-        raise InputError("noise must be positive: it is a standard deviation.")
+        raise InputError(f"there are {count} values, but {len(spread)} numbers for their {name}.")
     return np.broadcast_to(spread, (count,))
 
 
-def _numbers(name: str, given: Any) -> Array:
+def numbers(name: str, given: Any) -> Array:
+    """A list of finite numbers.  Shape: `(n,)`."""
     try:
         array = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError) as error:

@@ -2,10 +2,14 @@ r"""Partial derivatives of any u(λ) by automatic differentiation (paper, Sectio
 
     Δ = ∂u/∂x,   Vega = ∂u/∂σ,   Θ = −∂u/∂t,   Γ = ∂²u/∂x²  (its diagonal, asset by asset).
 
+They work under `torch.no_grad` and `torch.inference_mode`. Where the inputs require gradients, or
+belong to a transform of `torch.func`, the derivatives are differentiable themselves.
+
 A ReLU network is piecewise linear: its second derivatives are zero almost everywhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -18,8 +22,6 @@ Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""
 
 
-@torch.inference_mode(False)
-@torch.enable_grad()
 def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     """∂u/∂name.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
 
@@ -33,16 +35,12 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
     return _shaped(gradient(u, inputs)[..., where], domain, name)
 
 
-@torch.inference_mode(False)
-@torch.enable_grad()
 def gradient(u: Map, inputs: Tensor) -> Tensor:
     """All first derivatives.  Shape: `(…, dim)` → `(…, dim)`."""
-    leaf = inputs.detach().requires_grad_()
-    return _gradient(u(leaf), leaf).detach()
+    with differentiable(inputs) as at:
+        return _gradient(u, at)
 
 
-@torch.inference_mode(False)
-@torch.enable_grad()
 def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> Tensor:
     """∂²u/∂first∂second.  Shape: `(…, dim)` → `(…, *shape of first, *shape of second)`.
 
@@ -54,20 +52,20 @@ def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> 
         tensor([6.])
     """
     rows, columns = _columns(domain, first), _columns(domain, second)
-    leaf = inputs.detach().requires_grad_()
-    slopes = _gradient(u(leaf), leaf, create_graph=True)[..., rows]
-    block = torch.stack([_gradient(g, leaf)[..., columns] for g in slopes.unbind(-1)], dim=-2)
+    with differentiable(inputs) as at:
+        slopes, pull = _pull_back(lambda v: _gradient(u, v)[..., rows], at)
+        units = torch.eye(slopes.shape[-1], dtype=slopes.dtype, device=slopes.device)
+        block = [pull(unit.expand_as(slopes))[..., columns] for unit in units]
     shape = (*domain.boxes[first].shape, *domain.boxes[second].shape)
-    return block.detach().reshape((*inputs.shape[:-1], *shape))
+    return torch.stack(block, dim=-2).reshape((*inputs.shape[:-1], *shape))
 
 
-@torch.inference_mode(False)
 def along(u: Map, inputs: Tensor, direction: Tensor) -> Tensor:
     """The derivative of u along a direction.  Shape: `(…, dim)`, `(…, dim)` → `(…,)`, broadcast."""
     same: list[Tensor] = torch.broadcast_tensors(inputs, direction)  # type: ignore[no-untyped-call]
-    at, change = (part.clone() for part in same)  # forward mode takes no broadcast views
-    slope: Tensor = torch.func.jvp(u, (at,), (change,))[1]
-    return slope.squeeze(-1).detach()
+    with differentiable(torch.stack(same)) as both:  # a copy: forward mode takes no views
+        slope: Tensor = torch.func.jvp(u, (both[0],), (both[1],))[1]
+    return slope.squeeze(-1)
 
 
 def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
@@ -89,17 +87,59 @@ def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     return greek.sign * _shaped(kept, domain, first)
 
 
-def _gradient(values: Tensor, leaf: Tensor, create_graph: bool = False) -> Tensor:
-    if values.ndim == leaf.ndim and values.shape[-1] > 1:
+def traced(inputs: Tensor) -> bool:
+    """Whether a caller may want derivatives of what is computed from `inputs`."""
+    return inputs.requires_grad or _transformed(inputs)
+
+
+def _transformed(inputs: Tensor) -> bool:
+    """Whether a transform of `torch.func` is under way."""
+    return torch.func.debug_unwrap(inputs) is not inputs
+
+
+@contextmanager
+def differentiable(inputs: Tensor) -> Iterator[Tensor]:
+    """Inputs to differentiate in, even under `inference_mode`; a graph only for a caller's sake."""
+    keep = torch.is_grad_enabled() and traced(inputs)
+    with torch.inference_mode(False), torch.set_grad_enabled(keep):
+        yield inputs.clone() if inputs.is_inference() else inputs
+
+
+def _gradient(u: Map, inputs: Tensor) -> Tensor:
+    total, pull = _pull_back(lambda v: _total(u(v), v), inputs)
+    return pull(torch.ones_like(total))
+
+
+def _pull_back(f: Map, inputs: Tensor) -> tuple[Tensor, Map]:
+    """f, and the map from w to wᵀ∇f.
+
+    A transform of `torch.func` needs its own; plain autograd is quicker.
+    """
+    if _transformed(inputs):
+        moved, pull = torch.func.vjp(f, inputs)  # type: ignore[misc]
+        return moved, lambda w: pull(w)[0]
+    keep = torch.is_grad_enabled() and inputs.requires_grad
+    leaf = inputs if keep else inputs.detach().requires_grad_()
+    with torch.enable_grad():
+        values = f(leaf)
+
+    def plain(w: Tensor) -> Tensor:
+        if not values.requires_grad:  # f does not depend on its inputs here
+            return torch.zeros_like(leaf)
+        (found,) = torch.autograd.grad(
+            values, leaf, w, create_graph=keep, retain_graph=True, allow_unused=True
+        )
+        return torch.zeros_like(leaf) if found is None else found
+
+    return values.detach(), plain
+
+
+def _total(values: Tensor, inputs: Tensor) -> Tensor:
+    if values.ndim == inputs.ndim and values.shape[-1] > 1:
         raise InputError(
             f"u has {values.shape[-1]} components; choose one to differentiate: solution.output(0)."
         )
-    if not values.requires_grad:  # u does not depend on its inputs here
-        return torch.zeros_like(leaf)
-    (gradient,) = torch.autograd.grad(
-        values.sum(), leaf, create_graph=create_graph, retain_graph=True, allow_unused=True
-    )
-    return torch.zeros_like(leaf) if gradient is None else gradient
+    return values.sum()
 
 
 def _columns(domain: Domain, name: str) -> slice:
@@ -110,4 +150,4 @@ def _columns(domain: Domain, name: str) -> slice:
 
 
 def _shaped(values: Tensor, domain: Domain, name: str) -> Tensor:
-    return values.detach().reshape((*values.shape[:-1], *domain.boxes[name].shape))
+    return values.reshape((*values.shape[:-1], *domain.boxes[name].shape))

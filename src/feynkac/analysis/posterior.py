@@ -1,8 +1,8 @@
 r"""The posterior of θ given observations,  log p(θ | data) = log prior(θ) − ½ Σ r_i(θ)² + const,
 
 by emcee's ensemble sampler (extra `uq`), all walkers of a step in one batch. Where the noise is
-unknown it is integrated out: −(n/2) log Σ r_i². Convergence is measured, not assumed: split-R̂, the
-autocorrelation time and the effective sample size.
+unknown it is integrated out: −(n/2) log(Σ r_i² + (n − p) Σ model_i²). Convergence is measured, not
+assumed: split-R̂, the autocorrelation time and the effective sample size.
 """
 
 from collections.abc import Callable
@@ -120,12 +120,19 @@ def _log_density(problem: Problem, prior: Prior | None, theta: Array) -> Array:
     inside = ((theta >= 0.0) & (theta <= 1.0)).all(-1)
     found = np.full(len(theta), -np.inf)
     if inside.any():
-        square = (problem.residuals(theta[inside]) ** 2).sum(-1)
-        known = problem.noise is not None
-        found[inside] = -0.5 * square if known else -0.5 * len(problem.values) * np.log(square)
+        square = problem.misfit(theta[inside])
+        found[inside] = _log_likelihood(problem, square)
         if prior is not None:
             found[inside] += _log_prior(problem, prior, theta[inside])
     return np.where(np.isnan(found), -np.inf, found)
+
+
+def _log_likelihood(problem: Problem, square: Array) -> Array:
+    """From Σ r²; the model's error adds to an unknown noise as in `calibrate`."""
+    if problem.noise is not None:
+        return -0.5 * square
+    own = problem.freedom * float(np.sum(problem.model**2))
+    return np.asarray(-0.5 * len(problem.values) * np.log(square + own))
 
 
 def _log_prior(problem: Problem, prior: Prior, theta: Array) -> Array:

@@ -4,6 +4,14 @@ r"""Uncertainty: the law of u(Ξ) for random inputs Ξ (paper, Section 3.2), eac
 
 Draws are streamed in chunks; only the values u(ξ_i) are kept. Sobol' indices say which input the
 variance comes from: S_i alone, T_i with all its interactions.
+
+The map at hand is Φ = u + e with a relative error ε, the root mean square of |e|/(1 + |u|). Its
+share of an error does not shrink with n. With σ_e = ε √E(1 + |Φ|)² and y = Φ(Ξ),
+
+    |E Φ − E u| ≤ E|e| ≤ ε E(1 + |u|),    |V Φ − V u| ≤ 2 σ_y σ_e + σ_e²,    quantiles: ε (1 + |q|),
+
+and a correlation or an index is cos θ, cos² θ or sin² θ of an angle θ between y and what depends on
+some inputs only, which e changes by at most arcsin(σ_e/σ_y).
 """
 
 import math
@@ -34,13 +42,29 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Statistic:
+    """A number that describes u(Ξ) ± its error."""
+
+    value: float
+    se: float
+    """Standard error of sampling."""
+    network: float = 0.0
+    """What the error of the map itself may add, a bias that more samples do not reduce."""
+
+    @property
+    def error(self) -> float:
+        """Both together."""
+        return self.se + self.network
+
+
+@dataclass(frozen=True)
 class Uncertainty:
     """The law of u(Ξ)."""
 
-    mean: Figure
-    variance: Figure
-    quantiles: dict[float, Figure]
-    correlation: dict[str, Figure]
+    mean: Statistic
+    variance: Statistic
+    quantiles: dict[float, Statistic]
+    correlation: dict[str, Statistic]
     """Of u with each random scalar input."""
     density: tuple[list[float], list[float]]
     """Edges of bins, and the density in each."""
@@ -62,6 +86,7 @@ def propagate(
     seed: int = 0,
     quantiles: Sequence[float] = QUANTILES,
     report: Callable[[float], None] | None = None,
+    error: float = 0.0,
 ) -> Uncertainty:
     """Push `inputs` through `u`.
 
@@ -72,6 +97,7 @@ def propagate(
         seed: of the draws.
         quantiles: which, between 0 and 1.
         report: called with the fraction done.
+        error: ε, the relative root mean square error of `u`.
     """
     if samples < FEWEST:
         raise InputError(f"error bars need at least {FEWEST} samples, got {samples}.")
@@ -94,10 +120,10 @@ def propagate(
     ordered = np.sort(y)
     heights, edges = np.histogram(y, BINS, density=True)
     return Uncertainty(
-        mean=Figure(float(y.mean()), float(y.std(ddof=1)) / math.sqrt(samples)),
-        variance=_variance(y),
-        quantiles={q: _quantile(ordered, q) for q in quantiles},
-        correlation=_correlations(columns, sums / samples, samples),
+        mean=_mean(y, error),
+        variance=_variance(y, error),
+        quantiles={q: _quantile(ordered, q, error) for q in quantiles},
+        correlation=_correlations(columns, sums / samples, samples, _angle(y, error)),
         density=(edges.tolist(), heights.tolist()),
         samples=samples,
         warnings=inputs.warnings,
@@ -150,36 +176,63 @@ def _in_units(values: Array, units: tuple[Array, Array]) -> Array:
     return (values - centre) / scale
 
 
-def _variance(y: Array) -> Figure:
+def _mean(y: Array, error: float) -> Statistic:
+    se = float(y.std(ddof=1)) / math.sqrt(len(y))
+    return Statistic(float(y.mean()), se, error * float((1.0 + np.abs(y)).mean()))
+
+
+def _variance(y: Array, error: float) -> Statistic:
     """The paper's estimator; its error from the fourth moment."""
     n, variance = len(y), float(y.var(ddof=1))
     fourth = float(((y - y.mean()) ** 4).mean())
-    return Figure(variance, math.sqrt(max(0.0, fourth - variance**2 * (n - 3) / (n - 1)) / n))
+    se = math.sqrt(max(0.0, fourth - variance**2 * (n - 3) / (n - 1)) / n)
+    off = _deviation(y, error)
+    return Statistic(variance, se, 2.0 * math.sqrt(variance) * off + off**2)
 
 
-def _quantile(ordered: Array, q: float) -> Figure:
+def _deviation(y: Array, error: float) -> float:
+    """σ_e."""
+    return error * math.sqrt(float(((1.0 + np.abs(y)) ** 2).mean()))
+
+
+def _angle(y: Array, error: float) -> float:
+    """By how much the error of the map may turn its deviation from the mean."""
+    spread = float(y.std())
+    return math.asin(min(1.0, _deviation(y, error) / spread)) if spread > 0.0 else 0.0
+
+
+def _turned(cosines: Array, angle: float, power: int) -> Array:
+    """The largest change of (cos θ)^power when θ changes by up to `angle`."""
+    theta = np.arccos(np.clip(cosines, -1.0, 1.0))
+    ends = [np.cos(np.clip(theta + side * angle, 0.0, np.pi)) ** power for side in (-1.0, 1.0)]
+    return np.asarray(np.max([np.abs(end - np.cos(theta) ** power) for end in ends], axis=0))
+
+
+def _quantile(ordered: Array, q: float, error: float) -> Statistic:
     """Its error from the order statistics one standard deviation of the rank apart."""
     n = len(ordered)
     spread = math.sqrt(n * q * (1.0 - q))
     low, high = (int(np.clip(round(n * q + side * spread), 0, n - 1)) for side in (-1, 1))
     value = float(np.quantile(ordered, q))
-    return Figure(value, float(ordered[high] - ordered[low]) / 2.0)
+    return Statistic(value, float(ordered[high] - ordered[low]) / 2.0, error * (1.0 + abs(value)))
 
 
-def _correlations(columns: dict[str, int], means: Array, n: int) -> dict[str, Figure]:
+def _correlations(
+    columns: dict[str, int], means: Array, n: int, angle: float
+) -> dict[str, Statistic]:
     """Their errors by the delta method, which needs no normal law."""
     x, xx, y, yy, xy, w, ww = means
     scale = np.sqrt((xx - x * x) * (yy - y * y))
     r = np.divide(xy - x * y, scale, out=np.zeros_like(scale), where=scale > 0.0)
-    return _figures(columns, r, np.sqrt((ww - w * w).clip(0.0) / n))
+    return _figures(columns, r, np.sqrt((ww - w * w).clip(0.0) / n), _turned(r, angle, 1))
 
 
 @dataclass(frozen=True)
 class SobolIndices:
     """Shares of the variance of u(Ξ), a variable each."""
 
-    first: dict[str, Figure]
-    total: dict[str, Figure]
+    first: dict[str, Statistic]
+    total: dict[str, Statistic]
     evaluations: int
     warnings: list[str]
 
@@ -188,7 +241,9 @@ class SobolIndices:
         return asdict(self)
 
 
-def sobol_indices(u: Map, inputs: Inputs, base: int = 2**10, seed: int = 0) -> SobolIndices:
+def sobol_indices(
+    u: Map, inputs: Inputs, base: int = 2**10, seed: int = 0, error: float = 0.0
+) -> SobolIndices:
     """First-order and total indices by SALib (extra `uq`), with standard errors.
 
     Args:
@@ -196,6 +251,7 @@ def sobol_indices(u: Map, inputs: Inputs, base: int = 2**10, seed: int = 0) -> S
         inputs: the law of Ξ, its variables independent.
         base: size of the base sample, a power of two; base · (entries + 2) evaluations.
         seed: of the sample.
+        error: ε, the relative root mean square error of `u`.
     """
     from SALib.analyze import sobol as analysis  # an extra, needed here only
     from SALib.sample import sobol as sampling
@@ -221,10 +277,10 @@ def sobol_indices(u: Map, inputs: Inputs, base: int = 2**10, seed: int = 0) -> S
         raise InputError("u does not vary with these inputs, so there is no variance to share out.")
     # SALib takes seed 0 for none
     found = analysis.analyze(problem, y, calc_second_order=False, conf_level=0.95, seed=seed + 1)
-    z = float(stats.norm.ppf(0.975))
+    angle = _angle(y, error)
     return SobolIndices(
-        first=_figures(columns, found["S1"], found["S1_conf"] / z),
-        total=_figures(columns, found["ST"], found["ST_conf"] / z),
+        first=_shares(columns, found["S1"], found["S1_conf"], angle),
+        total=_shares(columns, found["ST"], found["ST_conf"], angle),
         evaluations=len(y),
         warnings=inputs.warnings,
     )
@@ -241,8 +297,16 @@ def _evaluate(u: Map, inputs: Inputs, uniform: Array) -> Array:
         return np.asarray(u(torch.cat(parts, dim=-1)).squeeze(-1).double().numpy())
 
 
-def _figures(columns: dict[str, int], values: Array, errors: Array) -> dict[str, Figure]:
-    return {
-        label: Figure(float(value), float(error))
-        for label, value, error in zip(columns, values, errors, strict=True)
-    }
+def _shares(
+    columns: dict[str, int], values: Array, half_widths: Array, angle: float
+) -> dict[str, Statistic]:
+    """From 95 % intervals; a share is cos² of an angle, and one minus that is its sin²."""
+    network = _turned(np.sqrt(np.clip(values, 0.0, 1.0)), angle, 2)
+    return _figures(columns, values, half_widths / float(stats.norm.ppf(0.975)), network)
+
+
+def _figures(
+    columns: dict[str, int], values: Array, errors: Array, network: Array
+) -> dict[str, Statistic]:
+    rows = zip(columns, values, errors, network, strict=True)
+    return {label: Statistic(float(v), float(se), float(own)) for label, v, se, own in rows}

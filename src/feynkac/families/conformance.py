@@ -85,7 +85,8 @@ def check_corners(family: Family) -> None:
     """Every formula is finite at the corners of the domain."""
     generator = torch.Generator().manual_seed(1)
     inputs = corners(family.domain, generator)
-    _check_finite(family, inputs, torch.randn(len(inputs), noise_dim(family), generator=generator))
+    shape = (len(inputs), noise_dim(family))
+    _check_finite(family, inputs, torch.randn(shape, generator=generator, dtype=inputs.dtype))
 
 
 def check_linearity(family: Family) -> None:
@@ -117,7 +118,7 @@ def corners(
     if 2**domain.dim <= most:
         upper = torch.cartesian_prod(*[torch.tensor([False, True])] * domain.dim)
     else:
-        upper = torch.rand(most, domain.dim, generator=generator) < 0.5
+        upper = torch.rand(most, domain.dim, generator=generator, dtype=torch.float32) < 0.5
     return torch.where(upper, high, low)
 
 

@@ -11,7 +11,7 @@ An input λ = (x, t, γ) lives in two forms:
 
 import keyword
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Domain:
     exchanged: tuple[str, ...]
     """Variables whose entries may change places, see `exchanging`."""
 
+    @torch.inference_mode(False)  # its bounds serve autograd later, wherever it is made
     def __init__(self, *, x: Measure, t: Measure, **parameters: Measure) -> None:
         self.boxes = {"x": x, "t": t, **parameters}
         for name, box in self.boxes.items():
@@ -145,7 +146,8 @@ class Domain:
         """The flat input from values by name, broadcast against each other like numpy's.
 
         A value of a variable with shape s has shape `(…, *s)`; a single number fills s. A value
-        outside the domain by no more than rounding is moved onto its edge.
+        outside the domain by no more than rounding is moved onto its edge. Gradients, also those
+        of `torch.func`, flow back to the values.
 
         Shape: `(…, dim)`, float64, so that no digit the caller typed is lost.
 
@@ -153,6 +155,22 @@ class Domain:
             InputError: an unknown or missing name, a wrong shape, a value that is not finite, or,
                 unless `extrapolate`, one outside the domain.
         """
+        lead, parts = self._broadcast(values)
+        return self._flat(lead, parts, extrapolate)
+
+    def blocks(
+        self, values: Mapping[str, Any], extrapolate: bool, rows: int
+    ) -> tuple[tuple[int, ...], Iterator[Tensor]]:
+        """The leading axes of `join`, and its rows in order, in pieces `(≤ rows, dim)`."""
+        lead, parts = self._broadcast(values)
+        pieces = (
+            self._flat(axes, part, extrapolate).reshape(-1, self.dim)
+            for axes, part in in_blocks(lead, parts, rows)
+        )
+        return lead, pieces
+
+    def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
+        """The common leading axes, and every variable expanded to them."""
         self._check_names(values)
         tensors = {name: _tensor(name, box, values[name]) for name, box in self.boxes.items()}
         leads = [v.shape[: v.ndim - len(self.boxes[n].shape)] for n, v in tensors.items()]
@@ -161,13 +179,20 @@ class Domain:
         except ValueError as error:
             shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in tensors.items())
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
+        return lead, [v.expand((*lead, *self.boxes[n].shape)) for n, v in tensors.items()]
+
+    def _flat(self, lead: tuple[int, ...], parts: list[Tensor], extrapolate: bool) -> Tensor:
+        """Checked inputs.  Shape: `(*lead, dim)`."""
         flat = [
-            v.expand((*lead, *self.boxes[n].shape)).reshape((*lead, self.boxes[n].size))
-            for n, v in tensors.items()
+            v.to(torch.float64).reshape((*lead, size))
+            for v, size in zip(parts, self._sizes, strict=True)
         ]
         inputs = torch.cat(flat, dim=-1)
         self._check_values(inputs, extrapolate)
-        return inputs if extrapolate else self.nearest(inputs)
+        if extrapolate:
+            return inputs
+        known = inputs.detach()
+        return self.nearest(known) + (inputs - known)  # the slope of a clamped value would be 0
 
     def named(self, row: Tensor) -> dict[str, Any]:
         """One flat input as plain numbers by name.  Shape: `(dim,)`.
@@ -206,11 +231,12 @@ class Domain:
     def _check_values(self, inputs: Tensor, extrapolate: bool) -> None:
         finite = inputs.isfinite()
         good = finite if extrapolate else finite & self._inside(inputs)
-        if good.all():
+        if _seen(good).all():
             return
-        where = (~good).nonzero()[0].tolist()
-        value = inputs[tuple(where)].item()
-        name, box, i = self._variable_at(where[-1])
+        columns = zip(good.unbind(-1), inputs.unbind(-1), strict=True)
+        bad = ((i, _seen(x)[~_seen(fine)]) for i, (fine, x) in enumerate(columns))
+        column, value = next((i, x.flatten()[0].item()) for i, x in bad if x.numel())
+        name, box, i = self._variable_at(column)
         label = name if box.size == 1 else f"{name}{_unravel(i, box.shape)}"
         if not math.isfinite(value):
             raise InputError(f"{label} = {value} is not a finite number.")
@@ -242,13 +268,31 @@ def _check_variable(name: str, box: Measure) -> None:
         raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {box}.")
 
 
+def in_blocks(
+    lead: tuple[int, ...], parts: list[Tensor], rows: int
+) -> Iterator[tuple[tuple[int, ...], list[Tensor]]]:
+    """Views of `parts`, whose leading axes are `lead`, with at most `rows` rows each, in order."""
+    if math.prod(lead) <= rows:
+        yield lead, parts
+        return
+    axis = next(i for i, size in enumerate(lead) if size > 1)
+    step = max(1, rows // math.prod(lead[axis + 1 :]))
+    for piece in zip(*(torch.split(part, step, dim=axis) for part in parts), strict=True):
+        yield from in_blocks(tuple(piece[0].shape[: len(lead)]), list(piece), rows)
+
+
+def _seen(tensor: Tensor) -> Tensor:
+    """All numbers of a tensor that may belong to a transform of `torch.func`, such as vmap."""
+    return torch.func.debug_unwrap(tensor)
+
+
 def _tensor(name: str, box: Measure, value: Any) -> Tensor:
-    if isinstance(value, np.ndarray):
-        value = value.copy()  # torch takes no negative strides and warns of read-only arrays
     try:
-        tensor = torch.as_tensor(value, dtype=torch.float64)
+        tensor = _as_tensor(value)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
+    if tensor.is_complex():
+        raise InputError(f"{name} must be a real number or an array of them, got {value!r}.")
     rank = len(box.shape)
     if tensor.ndim == 0:
         return tensor.expand(box.shape)
@@ -256,6 +300,24 @@ def _tensor(name: str, box: Measure, value: Any) -> Tensor:
         expected = ", ".join(["…", *map(str, box.shape)])
         raise InputError(f"{name} must have shape ({expected}), got {tuple(tensor.shape)}.")
     return tensor
+
+
+def _as_tensor(value: Any) -> Tensor:
+    """Tensors and arrays as they are, gradients included; all else as float64."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray):
+        # torch takes no negative strides and warns of read-only arrays
+        usable = value.flags.writeable and all(step >= 0 for step in value.strides)
+        return torch.as_tensor(value if usable else value.copy())
+    if _holds_tensors(value):  # torch.as_tensor would cut their gradients off
+        return torch.stack([_as_tensor(v).to(torch.float64) for v in value])
+    return torch.as_tensor(value, dtype=torch.float64)
+
+
+def _holds_tensors(value: Any) -> bool:
+    listed = isinstance(value, list | tuple)
+    return listed and any(isinstance(v, Tensor) or _holds_tensors(v) for v in value)
 
 
 def _unravel(index: int, shape: tuple[int, ...]) -> list[int]:

@@ -116,14 +116,14 @@ def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
     dim = len(upwards)
     axes = torch.eye(dim, dtype=torch.float64)
     axes = axes[torch.randperm(dim, generator=generator)[:RAYS]]
-    signs = torch.randint(2, (RAYS, dim), generator=generator) * 2.0 - 1.0
-    rays = torch.cat([axes, -axes, signs, torch.ones(1, dim)])
+    signs = torch.randint(2, (RAYS, dim), generator=generator) * 2 - 1
+    rays = torch.cat([axes, -axes, signs, torch.ones_like(axes[:1])])
     return torch.where(upwards, rays.abs(), rays)
 
 
 def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Generator) -> Tensor:
     """Which coordinates cannot fall below zero.  Shape: x `(N, 1, d)` → `(d,)`."""
-    low = torch.tensor(family.domain.boxes["x"].low)
+    low = x.new_tensor(family.domain.boxes["x"].low)
     states = torch.where(torch.eye(x.shape[-1], dtype=torch.bool), 0.0, x)
     drift, squares = (
         part.diagonal(dim1=-2, dim2=-1) for part in _coefficients(family, states, p, generator)

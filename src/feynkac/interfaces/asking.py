@@ -180,7 +180,8 @@ def calibrate(
     spread = noise if table.noise is None else table.noise
     problem = solution.observe(names, table.values, noise=spread, **table.known, **others)
     found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)
-    result = found.record() | {"model_error": problem.model, "observations": len(table.values)}
+    model_error = float((problem.model**2).mean() ** 0.5)
+    result = found.record() | {"model_error": model_error, "observations": len(table.values)}
     drawn = None
     if posterior:
         with fraction_display("sampling the posterior") as report:
@@ -280,8 +281,12 @@ def uncertainty(
     rows += [(f"correlation with {name}", f) for name, f in _largest(found.correlation)]
     if shares:
         rows += [(f"total Sobol' index of {name}", f) for name, f in _largest(shares.total)]
-    shown = [(name, f"{f.value:.6g}", f"{f.se:.1g}") for name, f in rows]
-    print_table(f"{samples} evaluations", ("", "value", "standard error"), shown)
+    shown = [
+        (name, f"{f.value:.6g}", f"{f.error:.1g}", f"{f.se:.1g}", f"{f.network:.1g}")
+        for name, f in rows
+    ]
+    columns = ("", "value", "±", "of sampling", "of the network")
+    print_table(f"{samples} evaluations", columns, shown)
     _warn(found.warnings)
     return typer.echo(f"figure {out}") if out else None
 

@@ -52,8 +52,9 @@ class Linear(Drawn):
 
     def __init__(self, inputs: int, outputs: int, bias: bool) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(outputs, inputs))
-        self.register_parameter("bias", nn.Parameter(torch.empty(outputs)) if bias else None)
+        self.weight = nn.Parameter(torch.empty(outputs, inputs, dtype=torch.float32))
+        shift = nn.Parameter(torch.empty(outputs, dtype=torch.float32)) if bias else None
+        self.register_parameter("bias", shift)
 
     def forward(self, h: Tensor) -> Tensor:
         """Multiply, and add the bias if there is one."""
@@ -93,7 +94,8 @@ class Layer(nn.Module):
 def _make_norm(norm: Norm, width: int) -> nn.Module:
     if norm == "none":
         return nn.Identity()
-    return nn.BatchNorm1d(width) if norm == "batch" else nn.LayerNorm(width)
+    kind = nn.BatchNorm1d if norm == "batch" else nn.LayerNorm
+    return kind(width, dtype=torch.float32)
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> None:

@@ -35,8 +35,8 @@ class Network(nn.Module):
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
         size = () if outputs == 1 else (outputs,)
-        self.register_buffer("shift", torch.zeros(size))
-        self.register_buffer("scale", torch.ones(size))
+        self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
+        self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
         self.core = architecture.build(domain.dim, outputs)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -61,6 +61,7 @@ class Network(nn.Module):
             factors[..., self.time] *= 2.0 * inputs[..., self.time].sqrt()
         return factors
 
+    @torch.inference_mode(False)  # its weights serve autograd later
     def component(self, index: int) -> "Network":
         """One of several outputs, as a network of its own."""
         one = copy.deepcopy(self)

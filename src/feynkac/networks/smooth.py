@@ -61,8 +61,8 @@ class SmoothNetwork(Drawn):
         self.factors = 2 if products else 0
         """How many of the layers make the products: A and B come first."""
         pairs = [(inputs, products)] * self.factors + list(itertools.pairwise(sizes))
-        self.weights = nn.ParameterList(torch.empty(o, i) for i, o in pairs)
-        self.biases = nn.ParameterList(torch.empty(o) for _, o in pairs)
+        self.weights = nn.ParameterList(torch.empty(o, i, dtype=torch.float32) for i, o in pairs)
+        self.biases = nn.ParameterList(torch.empty(o, dtype=torch.float32) for _, o in pairs)
 
     def forward(self, x: Tensor) -> Tensor:
         """Products, then layer after layer."""

@@ -47,7 +47,9 @@ def direction(family: Family, inputs: Tensor) -> Tensor:
 
 
 @functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
 def _points(dim: int) -> Tensor:
     """Antithetic pairs of normals, always the same.  Shape: `(POINTS, d)`."""
-    half = torch.randn(POINTS // 2, dim, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    half = torch.randn(POINTS // 2, dim, generator=generator, dtype=torch.float32)
     return torch.cat([half, -half])

@@ -195,7 +195,7 @@ def _speed(family: Family, moment: Moment) -> Tensor:
     assert isinstance(family, Absorbing)
     x, p = moment.state.clone(), moment.p  # forward mode takes no broadcast views
     units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
-    speed = torch.zeros(())
+    speed = x.new_zeros(())
     for unit in units:
         column = family.diffusion(x, unit.expand(*x.shape[:-1], -1), p)
         slope = torch.func.jvp(lambda y: family.distance(y, p), (x,), (column.expand_as(x),))[1]

@@ -44,6 +44,7 @@ class Sobol(Noise):
 
 
 @functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
 def _points(count: int, dims: int) -> Tensor:
     """The first Sobol' points as integers.  Shape: `(count, dims)`."""
     engine = torch.quasirandom.SobolEngine(dims, scramble=False)  # type: ignore[no-untyped-call]
@@ -58,6 +59,7 @@ def _along_modes(z: Tensor) -> Tensor:
 
 
 @functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
 def _cosines(count: int) -> Tensor:
     """The orthonormal cosine basis; column m is mode m."""
     step = torch.arange(count, dtype=torch.float64)[:, None] + 0.5

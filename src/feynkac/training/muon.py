@@ -43,7 +43,7 @@ class MuonSteps(torch.optim.Optimizer):
         self.settings = settings
         for parameter in self.param_groups[0]["params"]:
             entry = self.state[parameter]
-            entry["step"] = torch.zeros(())
+            entry["step"] = torch.zeros((), dtype=torch.float32)
             entry["mean"] = torch.zeros_like(parameter)
             if not _is_matrix(parameter):
                 entry["square"] = torch.zeros_like(parameter)

@@ -67,7 +67,8 @@ class Data:
         count = outputs(self.family)
         if count == 1:
             return torch.ones_like(inputs[:, :1])
-        coins = torch.rand(len(inputs), count, generator=generator, device=inputs.device) - 0.5
+        size, device = (len(inputs), count), inputs.device
+        coins = torch.rand(size, generator=generator, dtype=torch.float32, device=device) - 0.5
         signs: Tensor = coins.sign().to(inputs) * count**-0.5
         return signs if self.relative is None else signs / self.relative
 

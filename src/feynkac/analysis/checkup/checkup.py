@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from feynkac.analysis.checkup import consistency, outlook, structure
 from feynkac.analysis.checkup.finding import Finding, Subject
 from feynkac.errors import InputError
@@ -52,6 +54,7 @@ class Checkup:
         return {"family": self.family, "passed": self.passed, "findings": findings}
 
 
+@torch.inference_mode(False)  # examinations differentiate, whatever the caller does
 def examine(family: Family, report: Callable[[float], None] | None = None) -> Checkup:
     """Examine `family`; `report` is called with the fraction done.
 

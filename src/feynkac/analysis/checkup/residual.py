@@ -101,7 +101,8 @@ def _potential(family: Family, value: Tensor, x: Tensor, p: Params) -> list[Tens
 
 def _half_widths(family: Family) -> Tensor:
     box = family.domain.boxes["x"]
-    return (torch.tensor(box.high) - torch.tensor(box.low)).double() / 2
+    low, high = box.bounds(family.domain.mean)  # float64
+    return (high - low) / 2
 
 
 @torch.enable_grad()

@@ -20,6 +20,7 @@ def gauss_legendre(last: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 @functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
 def _unit(count: int) -> tuple[Tensor, Tensor]:
     """On [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)

@@ -88,6 +88,7 @@ class Beta(Quantiles):
         return low + (high - low) * (y0 + share * (y1 - y0)).T.reshape(u.shape)
 
     @functools.cached_property
+    @torch.inference_mode(False)  # what is kept serves autograd later
     def _table(self) -> tuple[Tensor, Tensor]:
         """y and F(y).  Shape: `(size, n)`, float64."""
         a, b = np.array(self.a)[:, None], np.array(self.b)[:, None]

@@ -139,6 +139,7 @@ def vector(values: Sequence[float]) -> Tensor:
 
 
 @functools.cache
+@torch.inference_mode(False)  # what is kept serves autograd later
 def _quadrature() -> tuple[Tensor, Tensor]:
     """The tanh-sinh rule on (0, 1), which does not mind an infinite slope at the ends.
 

@@ -1,0 +1,56 @@
+r"""(f(λ_1), …, f(λ_n)) in blocks of rows, so that memory beyond input and output stays bounded.
+
+Rows are independent of each other, so blocks change nothing but rounding.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.analysis.partials import Map, traced
+from feynkac.families.domain import Domain
+
+ROWS = 2**13  # a second derivative takes some ten kilobytes for each
+
+
+def over_rows(u: Map, inputs: Tensor, rows: int = ROWS) -> Tensor:
+    """u at flat inputs.  Shape: `(…, dim)` → `(…, *what u adds)`.
+
+    Example:
+        >>> over_rows(lambda v: v.sum(-1, keepdim=True), torch.ones(3, 2, 5), rows=2).shape
+        torch.Size([3, 2, 1])
+    """
+    flat = inputs.reshape(-1, inputs.shape[-1])
+    found = gather(map(u, torch.split(flat, rows)), len(flat))
+    return found.reshape((*inputs.shape[:-1], *found.shape[1:]))
+
+
+def over_values(
+    f: Callable[[Tensor], Tensor],
+    domain: Domain,
+    at: Mapping[str, Any],
+    extrapolate: bool = False,
+    rows: int = ROWS,
+) -> Tensor:
+    """f at inputs by name, joined block by block.  Shape: leading axes, then what f adds."""
+    lead, blocks = domain.blocks(at, extrapolate, rows)
+    count = torch.Size(lead).numel()
+    found = gather(map(f, blocks), count)
+    return found.reshape((*lead, *found.shape[1:]))
+
+
+def gather(pieces: Iterable[Tensor], count: int) -> Tensor:
+    """Side by side, `count` rows in all, with the graph if they have one."""
+    rest = iter(pieces)
+    first = next(rest)
+    if len(first) == count:
+        return first
+    if traced(first):
+        return torch.cat([first, *rest])
+    whole = first.new_empty(count, *first.shape[1:])
+    whole[: (done := len(first))] = first
+    for piece in rest:
+        whole[done : (done := done + len(piece))] = piece
+    return whole
