@@ -2,9 +2,11 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from scipy.stats import t as student
 
 from feynkac.analysis.certificates import Certificate, Effort, certify
 from feynkac.analysis.error_map import BINS, error_map
@@ -16,6 +18,7 @@ from feynkac.sampling.sobol import Sobol
 
 FAMILY = BlackScholes()
 DOMAIN = FAMILY.domain
+STUDENT = float(student.ppf(0.975, 15))  # of the mean of 16 replicates
 ANYWHERE = Domain(**{**DOMAIN.boxes, "x": Box(1e-3, 1e3)})
 
 
@@ -119,13 +122,32 @@ def test_the_interval_covers_the_mean_over_the_whole_domain():
 def test_the_interval_reaches_as_far_as_noise_and_discretisation(inputs, found):
     low, high = found.interval
     scale = (1.0 / (1.0 + closed(inputs))).mean().item()
-    noisy = error_map(DOMAIN, inputs, exact_certificate(inputs, statistical=1.96e-3))
-    assert noisy.noise == pytest.approx(1e-3 * scale, rel=1e-4)
-    assert noisy.interval == pytest.approx((low - noisy.noise, high))
+    noisy = error_map(DOMAIN, inputs, exact_certificate(inputs, statistical=1e-2 * STUDENT))
+    assert noisy.noise == pytest.approx(1e-2 * scale, rel=1e-9)
+    assert noisy.interval[1] - noisy.interval[0] > 1.2 * (high - low)
     biased = error_map(DOMAIN, inputs, exact_certificate(inputs, discretisation=1e-3))
     assert biased.interval == pytest.approx((low - 1e-3 * scale, high + 1e-3 * scale))
     hopeless = error_map(DOMAIN, inputs, exact_certificate(inputs, discretisation=1.0))
     assert hopeless.interval[0] == 0.0
+
+
+def test_the_noise_of_certificates_is_taken_out(generator):
+    """A network that is right but for 1e-4, certificates of standard error 1e-3."""
+    inputs = DOMAIN.sample(1000, generator, torch.float64)
+    value = closed(inputs).squeeze(-1)
+    noise = 1e-3 * torch.randn(1000, generator=generator, dtype=torch.float64)
+    certificate = replace(
+        exact_certificate(inputs, statistical=1e-3 * STUDENT),
+        network=value + 1e-4 * (1.0 + value),
+        value=value + noise,
+    )
+    found = error_map(DOMAIN, inputs, certificate)
+    plain = (certificate.error / (1.0 + certificate.value.abs())).abs().mean().item()
+    assert plain > 2.5e-4
+    assert found.interval[0] < 1e-4 < found.interval[1] < 0.8 * plain
+    assert abs(found.mean.value - 1e-4) < 0.5 * abs(plain - 1e-4)
+    profile = [abs(mean - 1e-4) for mean in found.profiles["strike"].mean]
+    assert max(profile) < abs(plain - 1e-4) * 1.5
 
 
 def test_a_record_is_json_even_where_bins_are_empty(inputs):

@@ -1,6 +1,7 @@
 """Errors of known maps, the standard error's coverage, and baselines against brute force."""
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,22 @@ import torch
 
 from feynkac.analysis import metrics
 from feynkac.analysis.metrics import compare, make_yardstick, measure_errors
-from feynkac.families import BasketPut, BlackScholes, Box, ClosedForm, Domain, Family
+from feynkac.families import (
+    BasketPut,
+    BlackScholes,
+    Box,
+    ClosedForm,
+    Domain,
+    ExactSampler,
+    Family,
+    Heston,
+)
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
+from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.log_ode import LogOde
 from feynkac.sampling.noise import Independent
-from feynkac.sampling.reference import Estimate
+from feynkac.sampling.reference import Estimate, closed_form_values
 from feynkac.sampling.sobol import Sobol
 
 FAMILY = BlackScholes()
@@ -58,7 +69,7 @@ def column(*numbers):
 
 def test_errors_of_two_known_values():
     """|2 − 1|/2 = ½ and |1 − (−3)|/4 = 1, the mean of the truth being −1."""
-    reference = Estimate(column(1.0, -3.0), column(0.2, 0.8))
+    reference = Estimate(column(1.0, -3.0), column(2e-4, 8e-4))
     points = FAMILY.domain.sample(2, torch.Generator())
     errors = compare(column(2.0, 1.0), reference, points, FAMILY.domain)
     assert errors.l1 == pytest.approx(0.75)
@@ -66,7 +77,7 @@ def test_errors_of_two_known_values():
     assert errors.l2 == pytest.approx(math.sqrt((0.25 + 1) / 2))
     assert errors.max == pytest.approx(1.0)
     assert errors.mean_baseline == pytest.approx((2 / 2 + 2 / 4) / 2)
-    assert errors.reference_se == pytest.approx((0.1 + 0.2) / 2)
+    assert errors.reference_se == pytest.approx((1e-4 + 2e-4) / 2)
     assert errors.inputs == 2
 
 
@@ -140,10 +151,8 @@ def test_the_mean_baseline_is_the_error_of_the_constant_map(generator):
 
 def test_without_closed_form_the_reference_is_simulated_with_its_error(generator):
     few, many = (
-        measure_errors(
-            lambda v: torch.zeros(len(v), 1), BasketPut(), EulerMaruyama(3), generator, paths=paths
-        )
-        for paths in (64, 64 * 16)
+        measure_errors(zero, BasketPut(), EulerMaruyama(3), generator, None, paths, None, noise)
+        for paths, noise in ((64, Independent()), (64 * 16, Independent()))
     )
     assert few.inputs == many.inputs == 128
     assert few.reference_se / many.reference_se == pytest.approx(4, rel=0.15)
@@ -203,7 +212,7 @@ def test_the_error_is_reproducible_and_fresh_for_another_seed():
 def test_a_record_holds_every_figure_by_name(generator):
     errors = measure_errors(true_map, FAMILY, Exact(), generator, inputs=100)
     names = "l1 l1_se l2 max mean_baseline linear_baseline reference_se inputs"
-    assert list(errors.record()) == names.split()
+    assert list(errors.record()) == [*names.split(), "l1_low", "l1_high", "max_se"]
     assert errors.record()["inputs"] == 100
 
 
@@ -211,3 +220,132 @@ def test_what_is_not_finite_is_none_in_a_record(generator):
     record = measure_errors(true_map, FAMILY, Exact(), generator, inputs=5).record()
     assert record["linear_baseline"] is None
     assert record["l1"] == 0.0
+
+
+def test_with_a_closed_form_the_figures_are_plain_means(generator):
+    """Nothing is debiased where there is no noise, to the last bit."""
+    points = FAMILY.domain.sample(1000, generator)
+    truth = true_map(points)
+    values = truth + 0.01 * torch.randn(1000, 1, generator=generator, dtype=torch.float64)
+    found = compare(values, Estimate(truth, 0 * truth), points, FAMILY.domain)
+    error = (values - truth).abs() / (1 + truth.abs())
+    assert found.l1 == error.mean().item()
+    assert found.l1_se == (error.std() / 1000**0.5).item()
+    assert found.l2 == error.square().mean().sqrt().item()
+    assert found.l1_low < found.l1 < found.l1_high
+    assert found.max_se == 0.0
+
+
+def test_the_worst_input_is_named(generator):
+    u = off_by(lambda v: (v[:, :1] - 9) ** 2)
+    points = FAMILY.domain.sample(100, generator)
+    errors = compare(u(points), Estimate(true_map(points), 0 * u(points)), points, FAMILY.domain)
+    assert list(errors.worst) == list(FAMILY.domain.boxes)
+    assert errors.worst["x"] == points[:, 0].max().item()
+
+
+class Hidden(Family, ExactSampler):
+    """Black–Scholes without its closed form."""
+
+    @property
+    def domain(self):
+        return FAMILY.domain
+
+    def drift(self, x, p):
+        return FAMILY.drift(x, p)
+
+    def diffusion(self, x, dw, p):
+        return FAMILY.diffusion(x, dw, p)
+
+    def initial(self, x, p):
+        return FAMILY.initial(x, p)
+
+    def exact(self, x, t, p, z):
+        return FAMILY.exact(x, t, p, z)
+
+
+def measured(noise, paths, wave=1e-3):
+    """Errors of a wavy map against simulated values, and what they are without noise."""
+    u = off_by(lambda v: wave * torch.sin(9 * v[:, :1] + 5 * v[:, 3:]))
+    generator = torch.Generator().manual_seed(8)
+    yardstick = make_yardstick(Hidden(), Exact(), generator, 512, paths, None, noise)
+    points, reference = yardstick.points, yardstick.reference
+    naive = ((u(points) - reference.value).abs() / (1 + reference.value.abs())).mean().item()
+    truth = compare(u(points), closed_form_values(FAMILY, points), points, FAMILY.domain).l1
+    return yardstick.measure(u), truth, naive
+
+
+def test_the_noise_of_a_reference_is_taken_out():
+    """Where it is 5 times the error, and the plain mean is 4 times too large."""
+    errors, truth, naive = measured(Independent(), 2**14)
+    assert naive > 4 * truth
+    assert errors.l1_low <= truth <= errors.l1_high
+    assert abs(errors.l1 - truth) < 0.35 * (naive - truth)
+    assert errors.l1 <= errors.l2
+
+
+def test_a_quiet_reference_needs_no_correction():
+    errors, truth, naive = measured(None, None)
+    assert errors.reference_se < 0.05 * truth
+    assert errors.l1 == pytest.approx(truth, rel=0.02)
+    assert naive == pytest.approx(truth, rel=0.02)
+    assert errors.l1_low < truth < errors.l1_high
+
+
+def test_where_noise_explains_all_the_interval_reaches_down_to_zero():
+    errors, truth, naive = measured(Independent(), 2**10, wave=1e-5)
+    assert truth < 1e-5
+    assert errors.l1_low == 0.0
+    assert truth < errors.l1_high < 0.75 * naive
+    assert any("between 0 and" in sentence for sentence in errors.warnings)
+
+
+def test_the_reference_of_the_basket_is_far_quieter_than_independent_paths():
+    """In place of 0.012 with 4,096 independent paths, which take as long as half of these."""
+    family, scheme = BasketPut(), EulerMaruyama(steps=25)
+    quiet = make_yardstick(family, scheme, torch.Generator().manual_seed(0)).measure(zero)
+    assert quiet.inputs == 128
+    assert quiet.reference_se < 0.0025  # 0.0020 was measured
+
+
+def test_the_noise_of_a_run_does_not_choose_that_of_its_reference(generator):
+    """A conditional label of one normal has no noise to speak of."""
+    errors = make_yardstick(Heston(), FamilySteps(1), generator, inputs=16, paths=2**8)
+    assert (errors.reference.error / (1 + errors.reference.value.abs())).median() < 1e-4
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.5])
+def test_a_yardstick_in_seconds_is_made_and_measures_in_about_that_time(seconds):
+    slow = 2.0**-14  # seconds of an input: all 2^16 of them take 4 s
+
+    def u(inputs):
+        time.sleep(slow * len(inputs))
+        return true_map(inputs)
+
+    start = time.perf_counter()
+    yardstick = make_yardstick(FAMILY, Exact(), torch.Generator().manual_seed(0), seconds=seconds)
+    errors = yardstick.measure(u)
+    assert time.perf_counter() - start < 4.0
+    assert 2**10 <= errors.inputs <= max(2**10, seconds / slow)
+    assert errors.inputs & (errors.inputs - 1) == 0
+    assert errors.l1 == 0.0
+
+
+def test_a_simulated_yardstick_in_seconds_has_at_least_an_interval(generator):
+    tiny = make_yardstick(Hidden(), Exact(), generator, seconds=1e-6).measure(true_map)
+    some = make_yardstick(Hidden(), Exact(), generator, seconds=1.0).measure(true_map)
+    assert tiny.inputs == 32
+    assert some.inputs > tiny.inputs
+    assert some.reference_se < tiny.reference_se
+    assert 0 <= tiny.l1_low <= tiny.l1_high < 0.05
+
+
+def test_a_bad_corner_is_flagged(generator):
+    """A value of 1.4 too much at a few of 65,536 inputs, where the mean error is 0.0004."""
+    u = off_by(lambda v: 1.4 * (v[:, :1] > 9.9995).double() + 3e-4)
+    errors = measure_errors(u, FAMILY, Exact(), generator)
+    assert errors.l1 < 2e-3
+    assert errors.worst["x"] > 9.9995
+    assert len(errors.warnings) == 1
+    assert errors.warnings[0].startswith("the largest error, 1.40, is ")
+    assert measure_errors(off_by(lambda _: 3e-4), FAMILY, Exact(), generator).warnings == []

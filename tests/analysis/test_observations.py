@@ -130,6 +130,14 @@ def test_the_model_error_may_differ_between_observations():
     np.testing.assert_allclose(problem.scale, np.sqrt(0.03**2 + 6 * model**2))
 
 
+def test_some_observations_are_as_they_were():
+    problem, theta = put_problem(noise=NOISE), np.array([[0.4]])
+    assert problem.thinned(6).values.tolist() == VALUES.tolist()
+    few = problem.thinned(4)
+    np.testing.assert_array_equal(few.residuals(theta), problem.residuals(theta)[:, ::2])
+    assert put_problem().thinned(2).noise is None
+
+
 def test_blocks_change_nothing(monkeypatch):
     problem, theta = (
         put_problem(["sigma", "strike"], NOISE),

@@ -2,7 +2,12 @@
 
 import pytest
 
-from feynkac.interfaces.console import decimals, fraction_display, print_table, training_display
+from feynkac.interfaces.console import (
+    fraction_display,
+    print_errors,
+    print_table,
+    training_display,
+)
 from feynkac.training.loop import Progress
 
 RECORD = {"l1": 0.012345, "l1_se": 0.0004}
@@ -32,7 +37,7 @@ def test_in_a_pipe_each_evaluation_is_a_plain_line(capsys):
         report(progress(51))
     assert capsys.readouterr() == (
         "",
-        "step 50/100  loss 0.25  L1 0.012345 ± 0.000400  50.0 steps/s  1 s left\n",
+        "step 50/100  loss 0.25  L1 0.01235 ± 0.00040  50.0 steps/s  1 s left\n",
     )
 
 
@@ -51,7 +56,7 @@ def test_on_a_terminal_the_line_shows_step_loss_error_and_speed(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "75/100" in err
-    for part in ("loss 0.25", "L1 0.012345 ± 0.000400", "50.0 steps/s"):
+    for part in ("loss 0.25", "L1 0.01235 ± 0.00040", "50.0 steps/s"):
         assert part in err
 
 
@@ -81,6 +86,35 @@ def test_a_table_goes_to_standard_output(capsys):
         assert text in out
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.1234567, "0.123457"), (0, "0.000000"), (None, "–")])
-def test_decimals(value, text):
-    assert decimals(value) == text
+ERRORS = {
+    "l1": 3.9e-5,
+    "l1_se": 4e-7,
+    "l2": 6e-5,
+    "max": 2e-3,
+    "mean_baseline": 0.4,
+    "linear_baseline": 0.1,
+    "reference_se": 0.0,
+    "inputs": 65536,
+}
+
+
+def test_errors_are_printed_with_the_digits_that_are_known(capsys):
+    print_errors("Title", ERRORS | {"l1_low": 3.82e-5, "l1_high": 3.98e-5, "max_se": 0.0})
+    out, err = capsys.readouterr()
+    assert "3.900e-05 ± 4.0e-07" in out
+    assert "3.82e-05 … 3.98e-05" in out
+    assert "0.000000" not in out
+    assert err == ""
+
+
+def test_a_record_of_an_older_run_has_no_interval_and_is_printed(capsys):
+    print_errors("Title", ERRORS)
+    assert "interval" not in capsys.readouterr().out
+
+
+def test_what_noise_leaves_open_is_said(capsys):
+    noisy = {"l1_low": 0.0, "l1_high": 1.5e-4, "reference_se": 3e-4}
+    print_errors("Title", ERRORS | noisy)
+    out, err = capsys.readouterr()
+    assert "at most 1.50e-04" in out
+    assert "warning: the reference's own noise (3.00e-04) is as large as the error" in err

@@ -1,6 +1,7 @@
 r"""Calibration: the parameters that explain observations best,  min_θ Σ r_i(θ)²  over the domain.
 
-Exact Jacobians come from the network; starts from a Sobol' set, all evaluated in one batch.
+Exact Jacobians come from the network; starts from a Sobol' set, judged by some thousand of the
+observations at most. Memory is bounded: observations are evaluated in blocks.
 Intervals are those of the linearised problem. The singular values of the Jacobian tell what the
 data cannot: a direction whose error would exceed the spread of the domain itself.
 """
@@ -18,6 +19,7 @@ from feynkac.errors import InputError
 
 STARTS = 128
 DESCENTS = 4
+JUDGES = 2048  # observations that choose the starts; all of them choose among the ends
 EDGE = 1e-3  # of the box: closer is on the boundary
 UNKNOWN = 12.0**-0.5  # standard deviation of a uniform variable on the unit interval
 RANK = 1e-12  # of the largest singular value: smaller is rounding
@@ -99,7 +101,7 @@ def _best_starts(problem: Problem, seed: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
     theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
-    return np.asarray(theta[np.argsort(problem.misfit(theta))[:DESCENTS]])
+    return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
 
 
 def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:

@@ -31,6 +31,7 @@ WIDTHS = tuple(np.geomspace(0.3, 3.0, 10).tolist())  # τ
 REACH = 3.0  # κ
 DEGREES = (7, 15, None)  # of freedom of s; None: it is known
 FAR = 12.0  # beyond so many s, all terms but |y| vanish
+SQRT_2 = math.sqrt(2.0)
 
 
 class MeanError(NamedTuple):
@@ -96,7 +97,7 @@ def _critical(bias: float, confidence: float) -> float:
         return bias + float(norm.ppf(confidence))
 
     def excess(c: float) -> float:
-        return float(norm.cdf(c - bias) - norm.cdf(-c - bias)) - confidence
+        return 0.5 * (math.erf((c - bias) / SQRT_2) + math.erf((c + bias) / SQRT_2)) - confidence
 
     return float(brentq(excess, 0.0, bias + 10.0))
 

@@ -11,7 +11,7 @@ Rows are evaluated in blocks, so that memory is that of the answer.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,18 @@ class Problem:
     def freedom(self) -> int:
         """n − p."""
         return len(self.values) - len(self.columns)
+
+    def thinned(self, most: int) -> "Problem":
+        """At most about `most` of the observations, evenly chosen."""
+        step = -(-len(self.values) // most)
+        noise = None if self.noise is None else self.noise[::step]
+        return replace(
+            self,
+            inputs=self.inputs[::step],
+            values=self.values[::step],
+            noise=noise,
+            model=self.model[::step],
+        )
 
     def physical(self, theta: Array) -> Array:
         """From the unit cube to the variables' own units."""

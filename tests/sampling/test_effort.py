@@ -1,0 +1,85 @@
+"""What a simulated reference takes: the quietest noise, a fixed size, or what fits into seconds."""
+
+import pytest
+import torch
+
+from feynkac.families import BasketPut, HeatParaboloid, Heston, MultiAsset, Payoff
+from feynkac.sampling import effort
+from feynkac.sampling.effort import (
+    FEWEST_INPUTS,
+    FEWEST_PATHS,
+    MOST_PATHS,
+    NODES,
+    REPLICATES,
+    fixed_effort,
+    paths_of,
+    quietest_noise,
+    timed_effort,
+)
+from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.exact import Exact
+from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.trapezoid import Trapezoid
+
+
+@pytest.mark.parametrize(
+    ("family", "scheme", "kind"),
+    [
+        (BasketPut(2), LogOde(2), "sobol"),
+        (HeatParaboloid(3), Exact(), "spherical"),
+        (Heston(), FamilySteps(1), "trapezoid"),
+        (MultiAsset(3, Payoff("put")), Exact(), "sobol"),
+    ],
+)
+def test_a_pilot_finds_the_quietest_noise(family, scheme, kind):
+    assert quietest_noise(family, scheme).kind == kind
+
+
+def test_the_trapezoidal_rule_takes_few_nodes():
+    assert paths_of(Trapezoid(), 2**11) == NODES
+    assert paths_of(Sobol(), 2**11) == 2**11
+
+
+def test_a_fixed_effort_falls_with_the_normals_of_a_path():
+    one, many = (fixed_effort(BasketPut(), EulerMaruyama(steps)) for steps in (25, 800))
+    assert one.inputs == many.inputs == 128
+    assert one.paths == 32 * many.paths
+    assert fixed_effort(BasketPut(), EulerMaruyama(25), inputs=7).inputs == 7
+
+
+class Clock:
+    """Stands in for `time` and `replicated`: a path takes a microsecond, compiling a second."""
+
+    def __init__(self):
+        self.now, self.shapes = 0.0, set()
+
+    def perf_counter(self):
+        return self.now
+
+    def replicated(self, family, scheme, noise, inputs, paths, generator, replicates):
+        self.now += 1e-6 * len(inputs) * paths * replicates + (paths not in self.shapes)
+        self.shapes.add(paths)
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.5, 8.0, 40.0])
+def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
+    clock = Clock()
+    monkeypatch.setattr(effort, "time", clock)
+    monkeypatch.setattr(effort, "replicated", clock.replicated)
+    found = timed_effort(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
+    cost = 1e-6 * REPLICATES * found.inputs * found.paths
+    assert cost <= max(seconds, 1e-6 * REPLICATES * FEWEST_INPUTS * FEWEST_PATHS)
+    if seconds >= 8.0:  # of which compiling takes up to four
+        assert cost > 0.1 * seconds
+    assert found.inputs == 128 or found.paths in (FEWEST_PATHS, MOST_PATHS)
+
+
+def test_a_longer_reference_is_a_larger_one():
+    small, large = (
+        timed_effort(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
+        for seconds in (1e-6, 5.0)
+    )
+    assert small == (FEWEST_INPUTS, FEWEST_PATHS)
+    assert large.inputs * large.paths >= 4 * small.inputs * small.paths
