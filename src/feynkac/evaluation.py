@@ -10,7 +10,7 @@ from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.clock import Clock
 from feynkac.families.family import ClosedForm, Family
 from feynkac.networks.network import Network
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise import Independent, make_generator
 from feynkac.training.run import Run
 from feynkac.training.state import Record
 
@@ -66,5 +66,8 @@ class Evaluator:
     def _make(self, *stream: int) -> Yardstick:
         training = self.run.training
         generator = make_generator(training.seed, "evaluation", *stream, device=self.device)
-        limit = None if training.budget is None else REFERENCE_SHARE * training.budget
-        return make_yardstick(self.family, self.run.scheme, generator, seconds=limit)
+        if training.budget is None:
+            return make_yardstick(self.family, self.run.scheme, generator)
+        quiet = None if isinstance(self.run.noise, Independent) else self.run.noise
+        limit = REFERENCE_SHARE * training.budget
+        return make_yardstick(self.family, self.run.scheme, generator, noise=quiet, seconds=limit)

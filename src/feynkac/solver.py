@@ -28,10 +28,9 @@ from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import make_network
 from feynkac.networks.synchronised import synchronise
 from feynkac.run_folder import RunFolder
-from feynkac.sampling.discretisation import relative_bias
+from feynkac.sampling.discretisation import pilot_bias
 from feynkac.sampling.noise import make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import Estimate
 from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
 from feynkac.storage import Discretisation, make_manifest
@@ -49,7 +48,7 @@ from feynkac.training.team import Alone, Team, make_streams
 
 Method = Literal["fast", "paper"]
 METHODS = {"fast": fast_setup, "paper": complete_paper_setup}
-BIAS_INPUTS, BIAS_PATHS, FEWEST_BIAS_PATHS = 64, 256, 16  # for the discretisation error
+BIAS_INPUTS, BIAS_PATHS = 64, 256  # for the discretisation error
 PILOT_SHARE = 0.08  # of a budget, for the choice of scheme and noise
 SMALL_SHARE = 0.025  # for each of the further pilots
 SAVING = 0.05  # seconds
@@ -296,12 +295,13 @@ class _Execution:
         if weak_order(family, run.scheme) is None:
             return None
 
-        def estimate(paths: int) -> Estimate:
-            generator = make_generator(run.training.seed, "discretisation", device=self.device)
-            inputs = family.domain.sample(BIAS_INPUTS, generator)
-            return relative_bias(family, run.scheme, run.noise, inputs, paths, generator)
-
-        found = allowance.afford(estimate, FEWEST_BIAS_PATHS, BIAS_PATHS)
+        seed = run.training.seed
+        inputs = family.domain.sample(
+            BIAS_INPUTS, make_generator(seed, "discretisation inputs", device=self.device)
+        )
+        found = pilot_bias(family, run.scheme, run.noise, inputs, BIAS_PATHS, seed, allowance)
+        if found is None:
+            return None
         l1, se = (part.abs().mean().item() for part in found)
         return (l1, se) if math.isfinite(l1 + se) else None
 
@@ -348,7 +348,7 @@ class _Execution:
             discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
             parameters=network.parameter_count,
             history=state.history,
-            warnings=_warnings(state, self.run.training),
+            warnings=_warnings(self.run, self.family, decisions, state),
         )
         solution = Solution(self.family, network, manifest)
         if self.files and self.leads:
@@ -357,13 +357,17 @@ class _Execution:
         return solution
 
 
-def _warnings(state: State, training: Training) -> list[str]:
+def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> list[str]:
     """What is wrong with the result, one sentence each."""
-    found = warnings_of(state.history[-1]) if state.history else []
-    if training.budget is None or state.step >= FEW_STEPS:
-        return found
-    few = (
-        f"only {state.step} training steps fit into {training.budget:g} seconds, too few to trust "
-        "the result; give a larger budget, or a cheaper scheme."
-    )
-    return [few, *found]
+    found, budget = [], run.training.budget
+    if budget is not None and state.step < FEW_STEPS:
+        found.append(
+            f"only {state.step} training steps fit into {budget:g} seconds, too few to trust the "
+            "result; give a larger budget, or a cheaper scheme."
+        )
+    if decisions.bias is None and weak_order(family, run.scheme) is not None:
+        found.append(
+            "the discretisation error of the scheme was not estimated, and the errors do not "
+            "contain it; give a larger budget, or compare with a scheme of more steps."
+        )
+    return found + (warnings_of(state.history[-1]) if state.history else [])

@@ -6,16 +6,21 @@ Coupled paths make the difference small, so that few of them resolve it.
 """
 
 import math
+from math import isfinite
 
 import torch
 from torch import Tensor
 
+from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise import Noise
+from feynkac.sampling.noise import Noise, make_generator
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import CHUNK, Estimate, replicated
 from feynkac.sampling.scheme import Scheme
+
+FEWEST_PATHS = 16  # of a pilot
+SIMULATIONS = 26  # that `relative_bias` makes: 8 with n steps, 8 with 2n, and 2 more
 
 
 def estimate_bias(
@@ -63,6 +68,34 @@ def relative_bias(
         bias = estimate_bias(*setting, replicates)
         scale = 1.0 + replicated(*setting, replicates=2).value.abs()
     return Estimate(bias.value / scale, bias.error / scale)
+
+
+def pilot_bias(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    inputs: Tensor,
+    most_paths: int,
+    seed: int,
+    allowance: Allowance,
+) -> Estimate | None:
+    """`relative_bias` with as many paths as the allowance pays for; None if it pays for none.
+
+    Shape: `(N, dim)` → `Estimate` of `(N, outputs)`.
+    """
+
+    def estimate(paths: int) -> Estimate:
+        generator = make_generator(seed, "discretisation", device=str(inputs.device))
+        return relative_bias(family, scheme, noise, inputs, paths, generator)
+
+    if isfinite(allowance.seconds):
+        clock, generator = Clock(), make_generator(seed, "trial", device=str(inputs.device))
+        with torch.no_grad():
+            draw = draw_paths(family, scheme, noise, inputs, FEWEST_PATHS, generator)
+            payoffs(family, scheme, inputs, draw.z)
+        if allowance.times(clock.spent()) < SIMULATIONS:
+            return None
+    return allowance.afford(estimate, FEWEST_PATHS, most_paths)
 
 
 def refined(scheme: Scheme) -> Scheme:

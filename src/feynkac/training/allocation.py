@@ -11,7 +11,7 @@ Without a budget it is not made: then the same seed gives the same numbers.
 import time
 from collections.abc import Callable
 
-from feynkac.clock import Allowance
+from feynkac.clock import Allowance, Clock
 from feynkac.sampling.noise import make_generator
 from feynkac.training.objective import Objective
 from feynkac.training.state import State
@@ -19,6 +19,7 @@ from feynkac.training.state import State
 MOST_DOUBLINGS = 2
 MORE = 4  # times as many paths, to see what they cost
 REPEATS = 5
+LEAST_SAMPLES = 2 * (1 + MORE)  # of the time of one with few paths, for two repeats
 
 
 def choose_paths(
@@ -28,7 +29,10 @@ def choose_paths(
     seed: int,
     allowance: Allowance = Allowance(),  # noqa: B008  (whole)
 ) -> int:
-    """K near `paths` that balances paths and all else; `state` is left as it was."""
+    """K near `paths` that balances paths and all else, or `paths` if there is no time to find out.
+
+    `state` is left as it was.
+    """
     before = state.tensors()
     some, more, network = _times(
         objective_of(paths), objective_of(MORE * paths), state, seed, allowance
@@ -36,7 +40,7 @@ def choose_paths(
     state.restore(before)
     each = max(0.0, more - some) / ((MORE - 1) * paths)
     rest = max(0.0, some - each * paths) + network
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MOST_DOUBLINGS if rest > 0.0 else 0):
         if each * paths < 0.5 * rest:
             paths *= 2
         elif each * paths > 4.0 * rest and paths >= 2:
@@ -51,7 +55,10 @@ def _times(
 ) -> tuple[float, float, float]:
     """Shortest seconds of drawing a batch with few and with many paths, and of an update."""
     generator = make_generator(seed, "allocation", device=str(state.generator.device))
+    clock = Clock()
     few.sample(generator)  # compiles, where something is compiled
+    if allowance.times(clock.spent()) < LEAST_SAMPLES:
+        return 0.0, 0.0, 0.0
     some: list[float] = []
     more: list[float] = []
     network: list[float] = []

@@ -15,7 +15,7 @@ from feynkac.clock import Allowance, Clock
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, jumps, noise_dim
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.discretisation import refined, relative_bias
+from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.sampling.exact import Exact
 from feynkac.sampling.family_steps import FamilySteps
@@ -144,18 +144,16 @@ def suitable_scheme(family: Family) -> Scheme:
 
 
 def _bias(family: Family, scheme: Scheme, allowance: Allowance, inputs: int = 32) -> float:
-    """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all."""
+    """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all,
+    or if there is no time to find out."""
     if weak_order(family, scheme) is None:
         return 0.0
     normals = inputs * scheme.draws * label_normals(family, scheme)
     most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
 
-    def estimate(paths: int) -> Estimate:
-        generator = make_generator(0, "steps")
-        points = family.domain.sample(inputs, generator)
-        return relative_bias(family, scheme, Sobol(), points, paths, generator)
-
-    return _significant(allowance.afford(estimate, FEWEST, most))
+    points = family.domain.sample(inputs, make_generator(0, "steps"))
+    found = pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
+    return 0.0 if found is None else _significant(found)
 
 
 def _significant(found: Estimate) -> float:
