@@ -131,6 +131,12 @@ def test_a_scaled_training_of_the_paper_s_method_is_compared_with_nothing():
     assert notes[-1].endswith("than the paper's 0.0039.")
 
 
+def test_every_training_has_its_own_seeds():
+    data = basket("full") | {TABLES[1].entries[0].name: numbers(0.0004, seeds=(0, 1, 2, 3))}
+    told = "the paper's method 0; fast, true PDE 0, 1, 2, 3; fast, EM-25 0, 1."
+    assert any(told in note for note in present_table(TABLES[1], data).notes)
+
+
 def test_a_larger_error_is_called_larger():
     data = basket("full")
     data[TABLES[1].entries[1].name]["l1"] = [0.0078]

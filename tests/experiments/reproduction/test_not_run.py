@@ -1,13 +1,15 @@
 """What is not run: the projection is the product of its parts, and pages' scales are read."""
 
 import json
+from dataclasses import asdict
+from functools import partial
 
 import pytest
 
 import feynkac as fk
 from feynkac.experiments import bench
 from feynkac.experiments.reproduction import not_run
-from feynkac.experiments.reproduction.not_run import duration, project_all, run
+from feynkac.experiments.reproduction.not_run import duration, present, project_all, run
 from feynkac.experiments.reproduction.published import FIGURE_9_STEPS
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.store import Store
@@ -37,8 +39,13 @@ def settings(monkeypatch, tmp_path):
     return settings
 
 
+def project(settings):
+    step = partial(not_run.step_seconds, settings)
+    return {full.name: full.seconds for full in project_all(settings.pages, step)}
+
+
 def test_the_projection_is_trainings_times_steps_times_seconds(settings):
-    found = {full.name: full.seconds for full in project_all(settings)}
+    found = project(settings)
     assert found["table-1"] == 4 * 24_000 * 0.25
     assert found["table-2"] == 4 * 28_000 * 10.0
     assert found["table-7"] == 4 * 30_000 * (6 * 0.25 + 3 * 0.5)
@@ -56,15 +63,15 @@ def test_the_projection_is_trainings_times_steps_times_seconds(settings):
 
 
 def test_it_is_the_projection_of_the_benchmark(settings):
-    found = {full.name: full.seconds for full in project_all(settings)}
+    found = project(settings)
     assert found["table-4"] == 4 * bench.project_paper(fk.HeatGaussian(), 40.0)
 
 
 def test_a_step_is_timed_once_and_at_the_paper_s_batch_size(settings):
-    list(project_all(settings))
+    project(settings)
     count = len(settings.timed)
     assert count == len(set(map(str, settings.timed)))
-    list(project_all(settings))
+    project(settings)
     assert len(settings.timed) == count
 
 
@@ -86,3 +93,10 @@ def test_the_scales_are_those_of_the_pages(settings, tmp_path):
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+def test_what_was_not_timed_is_said(tmp_path):
+    untimed = [asdict(full) for full in project_all(tmp_path, lambda *_: None)]
+    result = present({"results": untimed})
+    assert {row[3] for row in result.rows} == {"not timed yet"}
+    assert "All of it" not in result.notes[0]

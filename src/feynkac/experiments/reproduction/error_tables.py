@@ -130,12 +130,17 @@ def _paper_rows(table: ErrorTable, lines: Sequence[Mapping[str, Any]]) -> list[t
 
 
 def _fast_row(entry: Entry, numbers: Mapping[str, Any]) -> tuple[str, ...]:
-    against = "" if isinstance(entry.family, ClosedForm) else ", true PDE"
-    name = f"fast{against if entry.scheme is None else ', EM-25'}"
+    name = _fast_name(entry)
     label = name if numbers["scale"] == FULL else f"{name} (scaled: {numbers['scale']})"
     published = f"{entry.published_l1}" + ("" if entry.source == PAPER else "*")
     l1, seconds = short_spread(numbers["l1"]), spread(numbers["seconds"], 0)
     return (label, published, f"{entry.gpu_seconds:.0f}", l1, seconds)
+
+
+def _fast_name(entry: Entry) -> str:
+    if isinstance(entry.family, ClosedForm):
+        return "fast"
+    return "fast, true PDE" if entry.scheme is None else "fast, EM-25"
 
 
 def _notes(table: ErrorTable, data: Mapping[str, Any]) -> list[str]:
@@ -156,7 +161,15 @@ def _notes(table: ErrorTable, data: Mapping[str, Any]) -> list[str]:
         "steps themselves are wrong; * marks [the authors' weights](authors-weights.md), "
         "re-measured so.",
     ]
+    notes.append(f"Seeds here: {_seeds(table, data)}. The paper's are 0, 1, 2, 3.")
     return notes if data["scale"] == FULL else [*notes, NOT_RUN]
+
+
+def _seeds(table: ErrorTable, data: Mapping[str, Any]) -> str:
+    """Of every training on the page."""
+    fast = {_fast_name(entry): data[entry.name]["seeds"] for entry in table.entries}
+    found = {"the paper's method": data["seeds"], **fast}
+    return "; ".join(f"{name} {', '.join(map(str, seeds))}" for name, seeds in found.items())
 
 
 def _comparison(entry: Entry, data: Mapping[str, Any]) -> str:

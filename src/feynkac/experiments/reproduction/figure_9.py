@@ -232,7 +232,7 @@ def draw(found: dict[str, list[list[Point]]]) -> Figure:
                 _draw_line(axes, method, target, found[method])
     figure.axes[0].set(ylabel="parameters × mean steps")
     if figure.axes[0].lines:
-        figure.axes[0].legend(fontsize="small")
+        figure.axes[0].legend(fontsize="small", loc="center right")
     return figure
 
 

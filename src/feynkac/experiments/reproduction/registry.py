@@ -15,6 +15,7 @@ from feynkac.experiments.reproduction.error_tables import present_table, run_tab
 from feynkac.experiments.reproduction.figure_9 import present as present_figure_9
 from feynkac.experiments.reproduction.figure_9 import run as figure_9
 from feynkac.experiments.reproduction.line_figures import VIEWS, present_view, run_view
+from feynkac.experiments.reproduction.not_run import present as present_not_run
 from feynkac.experiments.reproduction.not_run import run as not_run
 from feynkac.experiments.reproduction.published import TABLES
 from feynkac.experiments.reproduction.result import (
@@ -75,7 +76,7 @@ ITEMS: Mapping[str, Item] = {
     "theorem-2": Item(theorem_2, 1),
     "theorem-3": Item(theorem_3, 1),
     "theorem-4": Item(theorem_4, 3),
-    "not-run": Item(not_run),
+    "not-run": Item(not_run, present=present_not_run),
 }
 
 
@@ -199,7 +200,7 @@ def index_page(records: Sequence[Mapping[str, Any]]) -> str:
         rows.append(
             (
                 f"[{record['title']}]({record['name']}.md)",
-                "full" if scale == FULL else f"scaled: {scale}",
+                "full" if scale == FULL else f"scaled: {scale}" if scale else "–",
                 provenance.seeds_text(),
                 f"{provenance.spent:,.0f}" if provenance.used else "–",
             )
@@ -216,6 +217,8 @@ OPENING = (
     "down to run here says so. Nothing was run on a GPU."
 )
 CLOSING = (
+    "What the weights that the authors published are worth is on a [page](authors-weights.md) of "
+    "its own.",
     "All of it is made by",
     "    feynkac reproduce all",
     "Run it again to resume it. `--full` takes the paper's scale, `--budget` another time, "

@@ -102,7 +102,7 @@ def _describe(what: str, group: Sequence[Used]) -> str:
     """Trainings of one kind: seeds, seconds, version, and whether they are committed."""
     seeds = ", ".join(str(each.seed) for each in group)
     seconds = ", ".join(f"{each.seconds:,.0f}" for each in group)
-    kept = "; from [committed trainings](trainings)" if all(e.committed for e in group) else ""
+    kept = "; from `docs/results/trainings`" if all(e.committed for e in group) else ""
     name = what[:1].upper() + what[1:]
     return f"{name}: seeds {seeds}, {seconds} s of training, {_versions(group)}{kept}."
 
@@ -121,7 +121,7 @@ class Result:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
     scale: str = FULL
-    """"full", or a sentence that says what was scaled down and how far."""
+    """"full", or a sentence that says what was scaled down and how far; empty if neither."""
     notes: tuple[str, ...] = ()
     """Sentences below the table: what is compared, what was found."""
     data: dict[str, Any] = field(default_factory=dict)
@@ -145,8 +145,10 @@ class Result:
 
     def markdown(self, provenance: Provenance) -> str:
         """A page of its own."""
-        scale = "Full scale." if self.scale == FULL else f"**Scaled down**: {self.scale}"
-        parts = [f"# {self.title}", scale, markdown_table(self.columns, self.rows)]
+        parts = [f"# {self.title}", markdown_table(self.columns, self.rows)]
+        if self.scale:
+            full = self.scale == FULL
+            parts.insert(1, "Full scale." if full else f"**Scaled down**: {self.scale}")
         if self.figure is not None:
             parts.append(f"![{self.title}]({self.name}.png)")
             parts.append(f"The same as [vectors]({self.name}.svg).")
@@ -199,7 +201,8 @@ def describe_machine() -> str:
         True
     """
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    threads = f"{torch.get_num_threads()} threads on {os.cpu_count()} cores"
+    count = torch.get_num_threads()
+    threads = f"{count} thread{'s' if count > 1 else ''} on {os.cpu_count()} cores"
     return f"{threads}, {platform.machine()}, {platform.system()}, {device}"
 
 

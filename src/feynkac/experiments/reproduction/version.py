@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-import feynkac
-
-ROOT = Path(feynkac.__file__).parent
+ROOT = Path(__file__).parents[2]
 CORE = (
     "families",
     "sampling",
