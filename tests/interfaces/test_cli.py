@@ -517,12 +517,14 @@ def test_query_extrapolates_on_request(put):
 # bench, ablation, dimensions
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch.compile hides it itself
 def test_bench_prints_one_object_with_a_row_a_family():
     found = results("bench", "--family", "black-scholes", "--budget-scale", 0.02)
     assert [row["name"] for row in found["rows"]] == ["black-scholes"]
     assert found["rows"][0]["inputs"] == 2**16
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch.compile hides it itself
 def test_bench_shows_both_tables_and_says_what_it_does():
     result = run("bench", "--family", "black-scholes", "--budget-scale", 0.02)
     for word in ("paper L1", "2827", "Greeks", "black-scholes: gamma", "none (ReLU)"):

@@ -18,7 +18,8 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="table-1 … table-8, figure-3 … figure-9, theorem-2 … 4, or all."
+            metavar="NAME",
+            help="table-1 … table-8, figure-3 … figure-9, theorem-2 … 4, not-run, or all.",
         ),
     ],
     full: Annotated[
@@ -37,21 +38,28 @@ def reproduce(
     runs: Annotated[
         Path, typer.Option(help="Folder of trainings and numbers, found again next time.")
     ] = Path("runs/reproduce"),
+    trainings: Annotated[
+        Path, typer.Option(help="Folder of committed trainings at full scale, only read.")
+    ] = Path("docs/results/trainings"),
+    render: Annotated[
+        bool, typer.Option("--render", help="Write the pages from recorded numbers only.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a result of the paper anew. The same command again goes on where it was stopped."""
+    """Make a result of the paper anew. Run the same command again to resume it."""
     from feynkac.experiments.reproduction.registry import find_items
+    from feynkac.experiments.reproduction.registry import render as write_pages
     from feynkac.experiments.reproduction.registry import reproduce as make
     from feynkac.experiments.reproduction.settings import METHODS, Settings
     from feynkac.experiments.reproduction.store import Store
     from feynkac.interfaces.console import print_table, training_display
 
     if full and budget:
-        raise InputError("--full takes the time it needs; leave --budget away.")
+        raise InputError("--full takes the time it needs; omit --budget.")
     find_items(name)
     with training_display() as report:
         settings = Settings(
-            Store(runs),
+            Store(runs, trainings),
             budget=_seconds(budget or BUDGETS.get(name, BUDGET)),
             full=full,
             seeds=parse_seeds(seeds or ("0-3" if full else "0,1")),
@@ -59,7 +67,7 @@ def reproduce(
             report=report,
             announce=lambda text: typer.echo(text, err=True),
         )
-        made = make(name, settings, out)
+        made = write_pages(name, out) if render else make(name, settings, out)
     if as_json:
         records = [each.result.record(each.provenance) for each in made]
         return print_json({"results": records, "folder": str(out)})

@@ -7,7 +7,8 @@ r"""The multilevel architecture (paper, Section A.2, definition "Multilevel Arch
 
 All maps are linear but the last of each level, which is affine. We follow the definition: the
 residual that level l receives is the bare output of a map of level l+1. In the authors' published
-code it also contains what level l+1 had itself received from level l+2.
+code it also contains what level l+1 had itself received from level l+2, and ε of the batch
+normalisation is 1e-8 (here torch's 1e-5).
 """
 
 from typing import Annotated, Literal

@@ -5,13 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from feynkac.experiments.reproduction.error_tables import run_table, spread
+from feynkac.experiments.reproduction.error_tables import (
+    TRUE_PDE,
+    present_table,
+    run_table,
+    spread,
+)
 from feynkac.experiments.reproduction.published import TABLES
 from feynkac.experiments.reproduction.scaling import paper_run
 from feynkac.experiments.reproduction.settings import Settings
-from feynkac.experiments.reproduction.store import Store
+from feynkac.experiments.reproduction.store import Store, name_of
 from feynkac.experiments.reproduction.trainings import (
-    black_scholes_solutions,
+    train_black_scholes,
     train_fast,
     train_paper,
 )
@@ -53,7 +58,7 @@ def test_a_scaled_table_says_by_how_much(first):
     smaller = f"batch size 2,048 in place of 65,536 and {steps} steps in place of 24,000."
     assert first.scale == smaller
     assert steps >= 100
-    assert any("hours a seed" in note for note in first.notes)
+    assert any("(not-run.md)" in note for note in first.notes)
 
 
 def test_errors_fall_by_both_methods(first):
@@ -68,7 +73,7 @@ def test_the_second_time_nothing_is_trained(first, settings):
     again = run_table(TABLES[0], watched)
     assert seen == []
     assert again.rows == first.rows
-    assert len(black_scholes_solutions(watched, "paper")[0]) == 1
+    assert len(train_black_scholes(watched, "paper").solutions) == 1
     assert seen == []
 
 
@@ -78,7 +83,7 @@ def test_a_finished_training_at_full_scale_is_preferred(first, settings, tmp_pat
     full = paper_run(replace(settings, full=True), table.family, seed=2)
     store = Store(tmp_path)
     manifest = scaled.solutions[0].manifest.model_copy(update={"run": full})
-    replace(scaled.solutions[0], manifest=manifest).save(tmp_path / full.folder_name)
+    replace(scaled.solutions[0], manifest=manifest).save(tmp_path / name_of(full))
     found = train_paper(table, replace(settings, store=store))
     assert found.scale == "full"
     assert found.seeds == (2,)
@@ -89,6 +94,96 @@ def test_full_scale_can_be_asked_of_one_method_alone(settings, tmp_path):
     asked = replace(settings, store=Store(tmp_path), full=True, methods=("fast",))
     assert train_fast(table.entries[0], table, asked).scale == "full"
     assert train_paper(table, asked).scale != "full"
+
+
+def numbers(l1, scale="full", seeds=(0, 1)):
+    return {"l1": [l1] * len(seeds), "seconds": [50.0] * len(seeds), "seeds": seeds, "scale": scale}
+
+
+def basket(scale):
+    """The fast method: 0.0004 from the PDE, 0.002 from EM-25; the paper's: 0.04 and 0.005."""
+    lines = [
+        {"step": step, "seconds": [step / 4], "l1": [l1]} for step, l1 in ((0, 0.8), (28000, 0.005))
+    ]
+    true, euler = TABLES[1].entries
+    parts = {true.name: numbers(0.0004), euler.name: numbers(0.002, "22 s in place of 57 s")}
+    return {"scale": scale, "seeds": (0,), "lines": lines, TRUE_PDE: [0.04], **parts}
+
+
+def test_errors_are_compared_with_those_against_the_same_reference():
+    true, euler = present_table(TABLES[1], basket("full")).notes[-2:]
+    published = TABLES[1].entries[0].published_l1
+    assert true == (
+        f"Against the true PDE the fast method's error is {published / 0.0004:.3g} times smaller "
+        f"than the authors' weights' {published}, and 100 times smaller than the paper's method's "
+        "as trained here, 0.04."
+    )
+    assert euler == (
+        "Against the same 25 Euler–Maruyama steps the fast method's error (22 s in place of 57 s) "
+        "is 1.95 times smaller than the paper's 0.0039, and 2.5 times smaller than the paper's "
+        "method's as trained here, 0.005."
+    )
+
+
+def test_a_scaled_training_of_the_paper_s_method_is_compared_with_nothing():
+    notes = present_table(TABLES[1], basket("340 steps in place of 28,000.")).notes
+    assert not any("as trained here" in note for note in notes)
+    assert notes[-1].endswith("than the paper's 0.0039.")
+
+
+def test_every_training_has_its_own_seeds():
+    data = basket("full") | {TABLES[1].entries[0].name: numbers(0.0004, seeds=(0, 1, 2, 3))}
+    told = "the paper's method 0; fast, true PDE 0, 1, 2, 3; fast, EM-25 0, 1."
+    assert any(told in note for note in present_table(TABLES[1], data).notes)
+
+
+def test_a_larger_error_is_called_larger():
+    data = basket("full")
+    data[TABLES[1].entries[1].name]["l1"] = [0.0078]
+    assert "is 2 times larger than the paper's" in present_table(TABLES[1], data).notes[-1]
+
+
+def test_the_authors_longer_trainings_are_told():
+    notes = {t.name: " ".join(present_table(t, of(t)).notes) for t in TABLES}
+    assert "trained for 40,000 steps, of which the table shows 24,000" in notes["table-1"]
+    assert "they trained" not in notes["table-2"]
+    assert "trained for 30,000 steps, of which the table shows 28,000" in notes["table-4"]
+    assert all("ε = 1e-8" in note for note in notes.values())
+
+
+def of(table):
+    data = basket("full")
+    return data | {entry.name: numbers(0.001) for entry in table.entries}
+
+
+def test_a_page_from_recorded_numbers_is_the_same(first):
+    again = present_table(TABLES[0], json.loads(json.dumps(first.data)))
+    assert again.rows == first.rows
+    assert again.notes == first.notes
+
+
+def test_a_training_is_used_with_its_own_seconds(settings, first):
+    store = replace(settings.store, used=[])
+    run_table(TABLES[0], replace(settings, store=store))
+    trained = {used.what: used for used in store.used if used.method}
+    assert trained.keys() == {"the paper's method", "the fast method"}
+    assert trained["the fast method"].seconds == first.data["black-scholes"]["seconds"][0] > 0.5
+
+
+def test_committed_trainings_make_a_full_table(settings, tmp_path):
+    """On a fresh clone: nothing in the store, the paper's run among the committed ones."""
+    table, scaled = TABLES[0], train_paper(TABLES[0], settings)
+    full = paper_run(replace(settings, full=True), table.family, seed=3)
+    column = paper_setup(table.family)
+    update = {"run": full, "steps": column.steps}
+    manifest = scaled.solutions[0].manifest.model_copy(update=update)
+    committed = tmp_path / "trainings" / "table-1-paper-seed-3"
+    replace(scaled.solutions[0], manifest=manifest).save(committed)
+    fresh = replace(settings, store=Store(tmp_path / "runs", committed.parent))
+    found = train_black_scholes(fresh, "paper")
+    assert (found.scale, found.seeds) == ("full", (3,))
+    assert fresh.store.used[-1].committed
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.slow

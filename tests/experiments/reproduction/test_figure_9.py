@@ -2,6 +2,7 @@
 
 import json
 import math
+from statistics import mean
 
 import pytest
 
@@ -12,6 +13,7 @@ from feynkac.experiments.reproduction.figure_9 import (
     LOOSE,
     TARGET,
     Plan,
+    authors_study,
     costs,
     draw,
     slope,
@@ -37,6 +39,11 @@ def study(*steps: tuple[int | None, ...]) -> list[list[Point]]:
 def plans(dims: tuple[int, ...]) -> dict[str, Plan]:
     """The same for both methods."""
     return {"paper": Plan(dims, 5, training={"batch_size": 64}), "fast": Plan(dims, 5)}
+
+
+def trained_here(result):
+    """The rows without the authors'."""
+    return [row for row in result.rows if row[0] != "the authors'"]
 
 
 @pytest.fixture
@@ -92,8 +99,8 @@ def test_the_time_left_is_divided_between_the_seeds_of_a_dimension(monkeypatch, 
     result = figure_9.run(Settings(Store(tmp_path), budget=80.0))
     expected = [(1, 20.0), (1, 36.0), (2, 16.0), (2, 16.0)]
     assert limits == [(method, *each) for method in ("paper", "fast") for each in expected]
-    assert [row[1] for row in result.rows] == ["1", "2"] * 2
-    assert result.notes[-1] == "Ours, trained in d = 1 … 2: not all seeds reached 0.01 in d = 1, 2."
+    assert [row[1] for row in trained_here(result)] == ["1", "2"] * 2
+    assert "Ours, trained in d = 1 … 2: not all seeds reached 0.01 in d = 1, 2." in result.notes
 
 
 def test_a_full_run_has_no_limit_and_keeps_checkpoints(monkeypatch, tmp_path):
@@ -124,7 +131,7 @@ def test_one_method_can_be_at_full_scale_and_is_found_again(monkeypatch, tmp_pat
     store = Store(tmp_path)
     asked = figure_9.run(Settings(store, full=True, methods=("fast",)))
     assert (trained.count("paper"), trained.count("fast")) == (2 * 2, 2 * 18)
-    assert asked.scale.startswith("60 s for the paper's, for as many dimensions as fit")
+    assert asked.scale.startswith("60 s for the paper's, here, for as many dimensions as fit")
     assert figure_9.run(Settings(store)).rows == asked.rows
     assert len(trained) == 2 * 2 + 2 * 18
 
@@ -149,7 +156,8 @@ def test_everything_is_found_again(small, monkeypatch):
     again = figure_9.run(small)
     assert again.rows == first.rows
     assert json.dumps(again.data) == json.dumps(first.data, allow_nan=False)
-    assert [row[:2] for row in first.rows if row[1] == "1"] == [("the paper's", "1"), ("ours", "1")]
+    owners = ["the authors'", "the paper's, here", "ours"]
+    assert [row[:2] for row in first.rows if row[1] == "1"] == [(owner, "1") for owner in owners]
     assert {len(row) for row in first.rows} == {len(first.columns)}
     assert "batches of 64 in place of 131,072, until L1 ≤ 0.01 in place" in first.scale
 
@@ -162,9 +170,10 @@ def test_what_was_not_reached_is_said(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2, 3)))
     result = figure_9.run(Settings(Store(tmp_path)))
-    assert [row[4] for row in result.rows] == ["20 ± 0", "30 ± 0", "not reached"] * 2
-    assert result.rows[2][5] == "–"
-    assert result.notes[-1] == "Ours, trained in d = 1 … 3: not all seeds reached 0.01 in d = 3."
+    rows = trained_here(result)
+    assert [row[4] for row in rows] == ["20 ± 0", "30 ± 0", "not reached"] * 2
+    assert rows[2][5] == "–"
+    assert "Ours, trained in d = 1 … 3: not all seeds reached 0.01 in d = 3." in result.notes
 
 
 def test_the_figure_shows_what_was_reached_twice():
@@ -184,9 +193,34 @@ def test_the_slope_of_ours_leaves_out_the_other_optimiser(monkeypatch, tmp_path)
     monkeypatch.setattr(figure_9, "SCALED_PLANS", plans((1, 2, 3, 4)))
     notes = figure_9.run(Settings(Store(tmp_path))).notes
     assert "Ours: the cost of L1 ≤ 0.01 grows as inputs^2.00 from d = 3 on." in notes
-    assert notes[-1] == "Ours, trained in d = 1 … 4: all seeds reached both."
+    assert "Ours, trained in d = 1 … 4: all seeds reached both." in notes
 
 
 def test_nothing_reached_is_an_empty_figure():
     no_curve = [[Point(1, 3, 3, None, 1.0)]]
     assert not draw({"fast": no_curve}).axes[0].lines
+
+
+def test_the_authors_costs_are_those_of_their_records():
+    """Their repository has these numbers of parameters; the means are those that issue 15 gives."""
+    found = authors_study()
+    steps = {points[0].dim: mean(steps_to(points, TARGET)) for points in found}
+    assert [round(steps[dim]) for dim in (1, 10, 15)] == [1312, 8250, 9625]
+    assert {p[0].dim: p[0].parameters for p in found if p[0].dim in (1, 2, 9, 15)} == {
+        1: 2140,
+        2: 10364,
+        9: 1602332,
+        15: 11184332,
+    }
+    assert slope(found, TARGET) == pytest.approx(2.364, abs=5e-4)
+    assert all(step % 250 == 0 for points in found for step in steps_to(points, TARGET))
+
+
+def test_the_authors_are_a_line_of_their_own(small):
+    result = figure_9.run(small)
+    labels = [text.get_text() for text in result.figure.axes[0].get_legend().get_texts()]
+    assert labels[0] == "the authors', L1 ≤ 0.01: slope 2.36 from d = 1"
+    assert sum("the authors'" in label for label in labels) == 1
+    assert any("inputs^2.36" in note for note in result.notes)
+    again = figure_9.present(json.loads(json.dumps(result.data)))
+    assert (again.rows, again.notes, again.scale) == (result.rows, result.notes, result.scale)

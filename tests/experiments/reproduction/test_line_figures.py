@@ -17,11 +17,13 @@ from feynkac.experiments.reproduction.line_figures import (
     VIEWS,
     evaluate,
     make_line,
+    present_view,
     run_view,
 )
 from feynkac.experiments.reproduction.result import render
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.store import Store
+from feynkac.experiments.reproduction.trainings import Trained
 
 BY_NAME = {view.name: view for view in VIEWS}
 every_view = pytest.mark.parametrize("view", VIEWS, ids=BY_NAME)
@@ -56,8 +58,8 @@ def settings(monkeypatch, solutions):
     scales = {"paper": "300 steps in place of 24,000.", "fast": "full"}
     monkeypatch.setattr(
         line_figures,
-        "black_scholes_solutions",
-        lambda _settings, method: (solutions[method], scales[method]),
+        "train_black_scholes",
+        lambda _settings, method: Trained((0, 1), solutions[method], scales[method]),
     )
     return Settings(Store(Path("nowhere")))
 
@@ -106,7 +108,7 @@ def test_a_row_is_the_mean_error_along_the_line(settings, view):
         errors = [result.data[method][name]["error"] for method in ("paper", "fast")]
         for cell, (first, second) in zip((paper, fast), errors, strict=True):
             deviation = abs(first - second) / math.sqrt(2)
-            assert cell == f"{(first + second) / 2:.6f} ± {deviation:.6f}"
+            assert cell == f"{(first + second) / 2:.2g} ± {deviation:.1g}"
 
 
 @every_view
@@ -161,18 +163,29 @@ def test_the_band_is_the_standard_deviation(settings, name, below):
 
 def test_one_seed_has_no_deviation(settings, solutions, monkeypatch):
     monkeypatch.setattr(
-        line_figures, "black_scholes_solutions", lambda _, method: (solutions[method][:1], "full")
+        line_figures,
+        "train_black_scholes",
+        lambda _, method: Trained((0,), solutions[method][:1], "full"),
     )
     result = run_view(VIEWS[0], settings)
     assert result.scale == "full"
+    assert "is 100 times smaller than that of the paper's method" in result.notes[2]
     assert "±" not in result.rows[0][1]
     assert render(result.figure, "svg")
 
 
-def test_the_scale_and_the_ratio_are_told(settings):
+def test_the_scale_is_told_and_a_scaled_training_compared_with_nothing(settings):
     result = run_view(VIEWS[0], settings)
     assert result.scale == (
         "the paper's method: 300 steps in place of 24,000; the fast method: full."
     )
-    assert "is 100 times smaller" in result.notes[2]
+    assert len(result.notes) == 2
     assert "(2 of the paper's method, 2 of the fast one)" in result.notes[0]
+    assert result.data["seeds"] == {"paper": (0, 1), "fast": (0, 1)}
+
+
+@every_view
+def test_a_page_from_recorded_numbers_is_the_same(settings, view):
+    first = run_view(view, settings)
+    again = present_view(view, json.loads(json.dumps(first.data)))
+    assert (again.rows, again.notes, again.scale) == (first.rows, first.notes, first.scale)

@@ -1,6 +1,7 @@
 """Pages, numbers and figures of a result."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
@@ -11,10 +12,20 @@ from feynkac.experiments.reproduction.result import (
     Result,
     describe_machine,
     describe_versions,
+    read_provenance,
     render,
 )
+from feynkac.experiments.reproduction.store import Used
 
-PROVENANCE = Provenance((0, 3), 12.4, {"feynkac": "1.0"}, "2 threads")
+COMMANDS = ("feynkac reproduce table-9 --full --seeds 0,3",)
+PROVENANCE = Provenance((0, 3), 12.4, {"feynkac": "1.0"}, "2 threads", commands=COMMANDS)
+USED = (
+    Used("the paper's method", 0, 5593.0, "1.0+abc", "paper", full=True, committed=True),
+    Used("the paper's method", 2, 5601.0, "1.0+abc", "paper", full=True, committed=True),
+    Used("the fast method", 0, 28.4, "1.0+def", "fast"),
+    Used("the fast method", 0, 28.4, "1.0+def", "fast"),
+    Used("numbers", None, 3.0, "1.0+def"),
+)
 
 
 def line() -> Figure:
@@ -35,14 +46,40 @@ def test_a_page_has_its_title_scale_table_notes_and_command():
     assert page.startswith("# Table 9: x\n\n**Scaled down**: 3 steps in place of 5.\n")
     assert "| step | L1 |\n| --- | --- |\n| 0 | 0.68 ± 0.07 |\n| 4,000 | 0.01 |\n" in page
     assert "\nA note.\n" in page
-    assert "    feynkac reproduce table-9\n" in page
-    assert "Seeds 0, 3; 12 s for this call; 2 threads; feynkac 1.0." in page
+    assert page.endswith("Made by\n\n    feynkac reproduce table-9 --full --seeds 0,3\n")
+    assert "Seeds 0, 3. This call: 12 s; 2 threads; feynkac 1.0." in page
     assert ".png" not in page
+
+
+def test_trainings_have_their_own_seeds_seconds_and_versions():
+    provenance = replace(PROVENANCE, used=USED)
+    assert provenance.sentence() == (
+        "The paper's method: seeds 0, 2, 5,593, 5,601 s of training, by feynkac 1.0+abc; "
+        "from `docs/results/trainings`. "
+        "The fast method: seeds 0, 28 s of training, by feynkac 1.0+def. "
+        "Numbers: 3 s of computing, by feynkac 1.0+def. "
+        "This call: 12 s; 2 threads; feynkac 1.0."
+    )
+    assert provenance.seeds_text() == "the paper's method 0, 2; the fast method 0"
+    assert replace(provenance, used=USED[2:]).seeds_text() == "0"
+    assert provenance.spent == pytest.approx(5593 + 5601 + 28.4 + 3)
+
+
+def test_provenance_is_read_back():
+    provenance = replace(PROVENANCE, used=USED)
+    assert read_provenance(json.loads(json.dumps(provenance.record()))) == provenance
+
+
+def test_a_record_without_a_command_says_so():
+    page = result().markdown(replace(PROVENANCE, commands=()))
+    assert page.endswith("nor the seconds of its trainings.\n")
+    assert "Seeds" not in page
 
 
 def test_a_full_result_says_so():
     assert "Full scale." in result().markdown(PROVENANCE)
     assert "Scaled" not in result().markdown(PROVENANCE)
+    assert "cale" not in result("").markdown(PROVENANCE)
 
 
 @pytest.mark.parametrize(
@@ -67,5 +104,5 @@ def test_the_same_figure_gives_the_same_pixels():
 
 
 def test_provenance_names_machine_and_versions():
-    assert "threads on" in describe_machine()
+    assert " on " in describe_machine()
     assert describe_versions().keys() == {"feynkac", "torch", "python"}

@@ -1,9 +1,10 @@
 r"""Tables 1–4: the error of Eq. (9) against steps and seconds.
 
 Means ± standard deviations over the seeds; the paper's figures beside ours, the fast method below.
+Ratios compare like with like: errors against the same reference, of trainings at full scale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import mean, stdev
 from typing import Any
@@ -11,49 +12,67 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from feynkac.experiments.bench import PAPER, Entry
-from feynkac.experiments.reproduction.published import ErrorTable
+from feynkac.experiments.reproduction.published import AUTHORS, NETWORK_NOTE, ErrorTable
 from feynkac.experiments.reproduction.result import FULL, Result
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.trainings import Trained, measure, train_fast, train_paper
 from feynkac.families.family import ClosedForm
 from feynkac.networks.network import make_network
 from feynkac.sampling.noise import make_generator
-from feynkac.training.paper import paper_setup
+
+TRUE_PDE = "paper's method, true PDE"
+NOT_RUN = "What full scale would take on this machine is on [what is not run](not-run.md)."
 
 
 def run_table(table: ErrorTable, settings: Settings) -> Result:
     """Train what is missing, measure, and set the paper's figures beside it."""
+    return present_table(table, collect(table, settings))
+
+
+def collect(table: ErrorTable, settings: Settings) -> dict[str, Any]:
+    """All numbers of the table, as JSON-ready data."""
     paper = train_paper(table, settings)
-    lines = measured_lines(table, paper)
-    rows = _paper_rows(table, lines)
     data: dict[str, Any] = {
         "scale": paper.scale,
         "seeds": paper.seeds,
-        "lines": [asdict(line) for line in lines.values()],
+        "lines": [asdict(line) for line in measured_lines(table, paper)],
         "published": [asdict(line) for line in table.lines],
     }
-    curves = {"the paper's method, here": _curve(data["lines"])}
     for entry in table.entries:
         fast = train_fast(entry, table, settings)
-        errors = measure(fast, entry, settings)
-        row, numbers = _fast_row(entry, fast, errors)
-        rows.append(row)
-        data[entry.name] = numbers
-        curves[row[0]] = [(mean(fast.seconds), mean(errors))]
+        data[entry.name] = {
+            "l1": measure(fast, entry, settings),
+            "seconds": fast.seconds,
+            "seeds": fast.seeds,
+            "scale": fast.scale,
+            "published_l1": entry.published_l1,
+            "published_source": entry.source,
+        }
     if not isinstance(table.family, ClosedForm):
-        errors = measure(paper, table.entries[0], settings)
-        rows.append(("the paper's method, true PDE", "", "", spread(errors), ""))
-        data["paper's method, true PDE"] = errors
+        data[TRUE_PDE] = measure(paper, table.entries[0], settings)
+    return data
+
+
+def present_table(table: ErrorTable, data: Mapping[str, Any]) -> Result:
+    """The page of given numbers."""
+    rows = _paper_rows(table, data["lines"])
+    curves = {"the paper's method, here": _curve(data["lines"])}
+    for entry in table.entries:
+        rows.append(_fast_row(entry, data[entry.name]))
+        seconds, l1 = (mean(data[entry.name][key]) for key in ("seconds", "l1"))
+        curves[rows[-1][0]] = [(seconds, l1)]
+    if TRUE_PDE in data:
+        rows.append((f"the {TRUE_PDE}", "", "", spread(data[TRUE_PDE]), ""))
     return Result(
         name=table.name,
         title=table.title,
         columns=("step", "the paper: L1", "the paper: s on V100", "here: L1", "here: s"),
         rows=rows,
-        scale=paper.scale,
-        notes=_notes(table, paper, data),
-        data=data,
+        scale=data["scale"],
+        notes=(*_notes(table, data), *(_comparison(entry, data) for entry in table.entries)),
+        data=dict(data),
         figure=draw(table, curves),
-        seeds=paper.seeds,
+        seeds=tuple(data["seeds"]),
     )
 
 
@@ -78,87 +97,110 @@ class Line:
     l1: list[float]
 
 
-def measured_lines(table: ErrorTable, trained: Trained) -> dict[int, Line]:
-    """By the number of the paper's line that has the same fraction of the run behind it."""
-    steps = trained.solutions[0].manifest.steps
+def measured_lines(table: ErrorTable, trained: Trained) -> list[Line]:
+    """One before the first step, then one per evaluation."""
     initial = _initial_errors(table, trained)
-    found = {0: Line(0, [0.0] * len(initial), initial)}
+    found = [Line(0, [0.0] * len(initial), initial)]
     histories = [solution.manifest.history for solution in trained.solutions]
     for records in zip(*histories, strict=True):
         step = int(records[0]["step"] or 0)
         seconds = [float(record["seconds"] or 0.0) for record in records]
         errors = [float(record["l1"] or 0.0) for record in records]
-        found[round(step / steps * (len(table.lines) - 1))] = Line(step, seconds, errors)
+        found.append(Line(step, seconds, errors))
     return found
 
 
-def _paper_rows(table: ErrorTable, found: dict[int, Line]) -> list[tuple[str, ...]]:
+def _paper_rows(table: ErrorTable, lines: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    last = lines[-1]["step"]  # a line stands where the same fraction of the run is done
+    places = {round(line["step"] / last * (len(table.lines) - 1)): line for line in lines}
     rows: list[tuple[str, ...]] = []
     for number, published in enumerate(table.lines):
-        line = found.get(number)
-        here = "" if line is None or line.step == published.step else f" (here {line.step:,})"
+        line = places.get(number)
+        here = "" if line is None or line["step"] == published.step else f" (here {line['step']:,})"
         rows.append(
             (
                 f"{published.step:,}{here}",
                 _pair(*published.l1, 4),
                 _pair(*published.seconds, 0),
-                spread(line.l1) if line else "",
-                spread(line.seconds, 0) if line else "",
+                spread(line["l1"]) if line else "",
+                spread(line["seconds"], 0) if line else "",
             )
         )
     return rows
 
 
-def _fast_row(
-    entry: Entry, fast: Trained, errors: list[float]
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    against = "" if isinstance(entry.family, ClosedForm) else ", true PDE"
-    name = f"fast{against if entry.scheme is None else ', EM-25'}"
-    label = name if fast.scale == FULL else f"{name} (scaled: {fast.scale})"
-    numbers = {
-        "l1": errors,
-        "seconds": fast.seconds,
-        "seeds": fast.seeds,
-        "scale": fast.scale,
-        "published_l1": entry.published_l1,
-        "published_source": entry.source,
-    }
+def _fast_row(entry: Entry, numbers: Mapping[str, Any]) -> tuple[str, ...]:
+    name = _fast_name(entry)
+    label = name if numbers["scale"] == FULL else f"{name} (scaled: {numbers['scale']})"
     published = f"{entry.published_l1}" + ("" if entry.source == PAPER else "*")
-    seconds = f"{entry.gpu_seconds:.0f}"
-    return (label, published, seconds, spread(errors, 6), spread(fast.seconds, 0)), numbers
+    l1, seconds = short_spread(numbers["l1"]), spread(numbers["seconds"], 0)
+    return (label, published, f"{entry.gpu_seconds:.0f}", l1, seconds)
 
 
-def _notes(table: ErrorTable, paper: Trained, data: dict[str, Any]) -> tuple[str, ...]:
-    closed = isinstance(table.family, ClosedForm)
+def _fast_name(entry: Entry) -> str:
+    if isinstance(entry.family, ClosedForm):
+        return "fast"
+    return "fast, true PDE" if entry.scheme is None else "fast, EM-25"
+
+
+def _notes(table: ErrorTable, data: Mapping[str, Any]) -> list[str]:
+    shown = table.lines[-1].step
+    longer = (
+        f" By the records in {AUTHORS} they trained for {table.trained_steps:,} steps, of which "
+        f"the table shows {shown:,}."
+    )
     notes = [
         "The paper's columns are what it prints: means ± standard deviations over four seeds, on "
-        "V100 GPUs. Seconds here are those of training, evaluations left out.",
+        f"V100 GPUs.{longer if table.trained_steps != shown else ''} Seconds here are those of "
+        "training, evaluations left out.",
+        NETWORK_NOTE,
         "Errors are measured on fresh inputs against the closed form."
-        if closed
+        if isinstance(table.family, ClosedForm)
         else "Errors by step are measured against simulations with the same 25 Euler–Maruyama "
         "steps, as in the paper. Against the true PDE (Ninomiya–Victoir or log-ODE steps) these "
-        "steps themselves are wrong; * marks the authors' weights, re-measured so.",
+        "steps themselves are wrong; * marks [the authors' weights](authors-weights.md), "
+        "re-measured so.",
     ]
-    if paper.scale != FULL:
-        hours = _projected_seconds(table, paper) / 3600
-        notes.append(
-            f"At full scale the paper's method would take about {hours:.1f} hours a seed on this "
-            "machine, projected from the time of these steps and proportional to the batch."
-        )
-    fast = data[table.entries[0].name]
-    ratio = mean(data["lines"][-1]["l1"]) / mean(fast["l1"])
-    notes.append(
-        f"The fast method's error is {ratio:.3g} times smaller than that of the paper's method as "
-        "trained here."
-    )
-    return tuple(notes)
+    notes.append(f"Seeds here: {_seeds(table, data)}. The paper's are 0, 1, 2, 3.")
+    return notes if data["scale"] == FULL else [*notes, NOT_RUN]
 
 
-def _projected_seconds(table: ErrorTable, paper: Trained) -> float:
-    run = paper.solutions[0].manifest
-    setup = paper_setup(table.family)
-    growth = setup.batch_size / run.run.training.batch_size
-    return mean(paper.seconds) / run.steps * growth * setup.steps
+def _seeds(table: ErrorTable, data: Mapping[str, Any]) -> str:
+    """Of every training on the page."""
+    fast = {_fast_name(entry): data[entry.name]["seeds"] for entry in table.entries}
+    found = {"the paper's method": data["seeds"], **fast}
+    return "; ".join(f"{name} {', '.join(map(str, seeds))}" for name, seeds in found.items())
+
+
+def _comparison(entry: Entry, data: Mapping[str, Any]) -> str:
+    """Errors against the same reference; the paper's method of here only at full scale."""
+    found, scale = mean(data[entry.name]["l1"]), data[entry.name]["scale"]
+    against = _reference(entry)
+    whose = "the paper's" if entry.source == PAPER else "the authors' weights'"
+    parts = [f"{times(entry.published_l1 / found)} {whose} {entry.published_l1:g}"]
+    if data["scale"] == FULL:
+        own = mean(data[TRUE_PDE] if against == "the true PDE" else data["lines"][-1]["l1"])
+        parts.append(f"{times(own / found)} the paper's method's as trained here, {own:.2g}")
+    scaled = "" if scale == FULL else f" ({scale})"
+    return f"Against {against} the fast method's error{scaled} is {', and '.join(parts)}."
+
+
+def _reference(entry: Entry) -> str:
+    if isinstance(entry.family, ClosedForm):
+        return "the closed form"
+    return "the true PDE" if entry.scheme is None else "the same 25 Euler–Maruyama steps"
+
+
+def times(ratio: float) -> str:
+    """A ratio of another error to ours, for a reader.
+
+    Example:
+        >>> times(1234.5), times(0.5), times(21.06)
+        ('1,234 times smaller than', '2 times larger than', '21.1 times smaller than')
+    """
+    larger, factor = ("smaller", ratio) if ratio >= 1.0 else ("larger", 1.0 / ratio)
+    number = f"{factor:,.0f}" if factor >= 100 else f"{factor:.3g}"
+    return f"{number} times {larger} than"
 
 
 def spread(values: Sequence[float], digits: int = 4) -> str:
@@ -171,12 +213,23 @@ def spread(values: Sequence[float], digits: int = 4) -> str:
     return _pair(mean(values), stdev(values) if len(values) > 1 else None, digits)
 
 
+def short_spread(values: Sequence[float]) -> str:
+    """The same in few digits, for small numbers.
+
+    Example:
+        >>> short_spread([1.0e-5, 1.1e-5])
+        '1.1e-05 ± 7e-07'
+    """
+    tail = f" ± {stdev(values):.1g}" if len(values) > 1 else ""
+    return f"{mean(values):.2g}{tail}"
+
+
 def _pair(value: float, deviation: float | None, digits: int) -> str:
     tail = "" if deviation is None else f" ± {deviation:.{digits}f}"
     return f"{value:.{digits}f}{tail}"
 
 
-def _curve(lines: list[dict[str, Any]]) -> list[tuple[float, float]]:
+def _curve(lines: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
     return [(mean(line["seconds"]), mean(line["l1"])) for line in lines[1:]]
 
 

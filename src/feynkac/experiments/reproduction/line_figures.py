@@ -16,18 +16,16 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from feynkac.experiments.figures import closed_value
-from feynkac.experiments.reproduction.error_tables import spread
+from feynkac.experiments.reproduction.error_tables import short_spread, times
 from feynkac.experiments.reproduction.result import FULL, Result
-from feynkac.experiments.reproduction.settings import Settings
-from feynkac.experiments.reproduction.trainings import black_scholes_solutions
+from feynkac.experiments.reproduction.settings import METHOD_NAMES, METHODS, Settings
+from feynkac.experiments.reproduction.trainings import train_black_scholes
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.solution import Solution
 
-Method = Literal["paper", "fast"]
 POINTS = 101
 QUANTITIES = ("price", "delta", "vega", "theta", "gamma")
-NAMES: Mapping[Method, str] = {"paper": "the paper's method", "fast": "the fast method"}
-COLOURS: Mapping[Method, str] = {"paper": "tab:blue", "fast": "tab:red"}
+COLOURS = {"paper": "tab:blue", "fast": "tab:red"}
 FLAT = "gamma"
 """What a ReLU network does not have."""
 
@@ -67,7 +65,7 @@ class Curves:
         return (self.found - self.truth).abs() / (1.0 + self.truth.abs())
 
 
-AllCurves = Mapping[Method, Mapping[str, Curves]]
+AllCurves = Mapping[str, Mapping[str, Curves]]
 """By method and quantity."""
 
 VIEWS = (
@@ -83,19 +81,42 @@ VIEWS = (
 def run_view(view: View, settings: Settings) -> Result:
     """Find or train the solutions of Table 1, and evaluate them along the line."""
     settings.announce(f"{view.name}: the trainings of table-1")
-    trained = {method: black_scholes_solutions(settings, method) for method in NAMES}
+    trained = {method: train_black_scholes(settings, method) for method in METHODS}
     line = make_line(view.along)
-    curves = {method: evaluate(solutions, line) for method, (solutions, _) in trained.items()}
+    curves = {method: evaluate(each.solutions, line) for method, each in trained.items()}
+    lengths = {
+        "scales": {method: each.scale for method, each in trained.items()},
+        "seeds": {method: each.seeds for method, each in trained.items()},
+    }
+    return present_view(view, _data(view, line, curves) | lengths)
+
+
+def present_view(view: View, data: Mapping[str, Any]) -> Result:
+    """The page of given numbers."""
+    line = make_line(view.along)
+    curves = {method: _read_curves(data, method) for method in METHODS}
+    scales = data.get("scales") or dict.fromkeys(METHODS, data["scale"])
     return Result(
         name=view.name,
         title=view.title,
-        columns=("mean error along the line", *(NAMES[method] for method in curves)),
+        columns=("mean error along the line", *(METHOD_NAMES[method] for method in curves)),
         rows=[(name, *(_cell(m, name, curves[m][name]) for m in curves)) for name in QUANTITIES],
-        scale=_scale({method: scale for method, (_, scale) in trained.items()}),
-        notes=_notes(view, curves, [len(solutions) for solutions, _ in trained.values()]),
-        data=_data(view, line, curves),
+        scale=_scale(scales),
+        notes=(*_notes(view, curves), *_comparison(view, curves, scales)),
+        data=dict(data),
         figure=draw(view, line, curves),
     )
+
+
+def _read_curves(data: Mapping[str, Any], method: str) -> dict[str, Curves]:
+    """What `_data` wrote down."""
+    return {
+        name: Curves(
+            found=torch.tensor(data[method][name]["found"], dtype=torch.float64),
+            truth=torch.tensor(data["closed form"][name], dtype=torch.float64),
+        )
+        for name in QUANTITIES
+    }
 
 
 def make_line(along: str) -> dict[str, Any]:
@@ -125,33 +146,43 @@ def evaluate(solutions: Sequence[Solution], line: Mapping[str, Any]) -> dict[str
     }
 
 
-def _cell(method: Method, name: str, curves: Curves) -> str:
+def _cell(method: str, name: str, curves: Curves) -> str:
     if method == "paper" and name == FLAT:
         return "– (ReLU)"
-    return spread(curves.errors.mean(-1).tolist(), 6)
+    return short_spread(curves.errors.mean(-1).tolist())
 
 
-def _scale(scales: Mapping[Method, str]) -> str:
+def _scale(scales: Mapping[str, str]) -> str:
     if all(scale == FULL for scale in scales.values()):
         return FULL
-    parts = (f"{NAMES[method]}: {scale.removesuffix('.')}" for method, scale in scales.items())
+    parts = (
+        f"{METHOD_NAMES[method]}: {scale.removesuffix('.')}" for method, scale in scales.items()
+    )
     return "; ".join(parts) + "."
 
 
-def _notes(view: View, curves: AllCurves, counts: Sequence[int]) -> tuple[str, ...]:
+def _notes(view: View, curves: AllCurves) -> tuple[str, ...]:
     shown = "The error |Φ − ū| / (1 + |ū|)" if view.error else "The network's values"
     band = "above it its standard deviation" if view.error else "its standard deviation"
     fixed = "t = 0.5" if view.along == "x" else "x = 9.5"
-    paper, fast = (curves[method][view.quantity].errors.mean().item() for method in NAMES)
-    ratio = f"{paper / fast:,.0f}" if paper >= 10 * fast else f"{paper / fast:.1f}"
+    paper, fast = (len(curves[method][view.quantity].found) for method in METHODS)
     return (
         f"{shown} along {view.along} at {fixed}, σ = 0.35, K = 11: the line is the mean over the "
-        f"seeds ({counts[0]} of the paper's method, {counts[1]} of the fast one), the band {band}. "
+        f"seeds ({paper} of the paper's method, {fast} of the fast one), the band {band}. "
         "The reference is the closed form; all derivatives are by automatic differentiation.",
         f"The paper shows the {view.quantity}; delta, theta and gamma are shown beside it. A ReLU "
         "network's gamma is zero almost everywhere, so that of the paper's method is left out.",
-        f"Along this line the mean error of the fast method's {view.quantity} is {ratio} times "
-        "smaller than that of the paper's method as trained here.",
+    )
+
+
+def _comparison(view: View, curves: AllCurves, scales: Mapping[str, str]) -> tuple[str, ...]:
+    """Of both methods, where the paper's has its full scale."""
+    if scales["paper"] != FULL:
+        return ()
+    paper, fast = (curves[method][view.quantity].errors.mean().item() for method in METHODS)
+    return (
+        f"Along this line the mean error of the fast method's {view.quantity} is "
+        f"{times(paper / fast)} that of the paper's method as trained here.",
     )
 
 
@@ -181,14 +212,14 @@ def draw(view: View, line: Mapping[str, Any], curves: AllCurves) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, view: View, at: Tensor, curves: Mapping[Method, Curves]) -> None:
+def _draw_panel(axes: Axes, view: View, at: Tensor, curves: Mapping[str, Curves]) -> None:
     if not view.error:
         axes.plot(at, curves["fast"].truth, color="black", lw=3, alpha=0.4, label="closed form")
     for method, each in curves.items():
         values = each.errors if view.error else each.found
         mean, deviation = values.mean(0), values.std(0, correction=int(len(values) > 1))
         colour = COLOURS[method]
-        axes.plot(at, mean, color=colour, lw=1, label=NAMES[method])
+        axes.plot(at, mean, color=colour, lw=1, label=METHOD_NAMES[method])
         low = mean if view.error else mean - deviation
         axes.fill_between(at, low, mean + deviation, color=colour, alpha=0.2, lw=0)
     if view.error:

@@ -12,6 +12,7 @@ from statistics import median
 
 from feynkac.experiments.reproduction.result import FULL
 from feynkac.experiments.reproduction.settings import Settings
+from feynkac.experiments.reproduction.store import name_of
 from feynkac.families.family import Family
 from feynkac.networks.architecture import Architecture
 from feynkac.solver import execute, plan_run
@@ -30,6 +31,7 @@ def paper_run(
     architecture: Architecture | None = None,
     batch_divisor: int = 1,
     evaluations: int | None = None,
+    whole: int | None = None,
 ) -> Run:
     """The paper's training of `family`; a full reproduction compiles it.
 
@@ -41,6 +43,7 @@ def paper_run(
         architecture: by default the paper's.
         batch_divisor: of the paper's batch size.
         evaluations: by default one every 4000 of the paper's steps.
+        whole: steps at full scale, if not those of Table 5.
 
     Example:
         >>> from pathlib import Path
@@ -51,8 +54,9 @@ def paper_run(
         (200, 6)
     """
     column = paper_setup(family)
-    chosen = steps or column.steps
-    patience = max(1, round(column.schedule.patience * chosen / column.steps))
+    length = whole or column.steps
+    chosen = steps or length
+    patience = max(1, round(column.schedule.patience * chosen / length))
     training = {
         "steps": chosen,
         "seed": seed,
@@ -105,20 +109,22 @@ def affordable_steps(
     architecture: Architecture | None = None,
     evaluations: int | None = None,
     runs: int = 1,
+    whole: int | None = None,
 ) -> int:
     """Steps that each of `runs` equal trainings can take in `seconds` together, timing included.
 
     Two significant digits, at least 100, at most the paper's.
     """
-    run = paper_run(settings, family, 0, None, architecture, batch_divisor, evaluations)
+    run = paper_run(settings, family, 0, None, architecture, batch_divisor, evaluations, whole)
     evaluating = run.training.evaluations
 
     def compute() -> int:
         cost = measure_cost(run, family)
         steps = cost.steps_within((seconds - cost.trial) / runs, evaluating)
-        return min(paper_setup(family).steps, round_down(max(LEAST_STEPS, steps)))
+        return min(run.training.steps or 0, round_down(max(LEAST_STEPS, steps)))
 
-    return settings.store.once(f"affordable steps {run.identity} {seconds} {runs}", compute)
+    key = f"affordable steps, {seconds:g} s for {runs} runs, {name_of(run)}"
+    return settings.store.once(key, compute)
 
 
 def round_down(number: float) -> int:
@@ -133,13 +139,7 @@ def round_down(number: float) -> int:
     return whole // unit * unit
 
 
-def samples_fraction(run: Run, family: Family) -> float:
-    """Inputs that `run` sees, as a fraction of the paper's."""
-    column, training = paper_setup(family), run.training
-    return training.batch_size * (training.steps or 0) / (column.batch_size * column.steps)
-
-
-def describe_scale(run: Run, family: Family) -> str:
+def describe_scale(run: Run, family: Family, whole: int | None = None) -> str:
     """What is smaller in `run` than in the paper, as a sentence; "full" if nothing is.
 
     Example:
@@ -150,10 +150,15 @@ def describe_scale(run: Run, family: Family) -> str:
         >>> describe_scale(paper_run(settings, family, 0, 1900, batch_divisor=32), family)
         'batch size 2,048 in place of 65,536 and 1,900 steps in place of 24,000.'
     """
-    column, training = paper_setup(family), run.training
+    return describe_lengths(run.training.batch_size, run.training.steps or 0, family, whole)
+
+
+def describe_lengths(batch_size: int, steps: int, family: Family, whole: int | None = None) -> str:
+    """The same of a batch size and a number of steps, of which the paper has `whole`."""
+    column = paper_setup(family)
     pairs = (
-        ("batch size {}", training.batch_size, column.batch_size),
-        ("{} steps", training.steps or 0, column.steps),
+        ("batch size {}", batch_size, column.batch_size),
+        ("{} steps", steps, whole or column.steps),
     )
     parts = [f"{text.format(f'{a:,}')} in place of {b:,}" for text, a, b in pairs if a != b]
     return f"{' and '.join(parts)}." if parts else FULL

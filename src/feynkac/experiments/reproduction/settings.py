@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from feynkac.experiments.reproduction.store import Store
 from feynkac.training.loop import Progress
 
 METHODS = ("paper", "fast")
+METHOD_NAMES = {"paper": "the paper's method", "fast": "the fast method"}
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Settings:
     """Of the trainings."""
     methods: tuple[str, ...] = METHODS
     """Those that `full` applies to."""
+    pages: Path = Path("docs/results")
+    """Where results are written, and what is there already can be read."""
     report: Callable[[Progress], None] | None = None
     """Sees every step of every training."""
     announce: Callable[[str], None] = lambda _text: None

@@ -13,10 +13,11 @@ from feynkac.experiments.bench import Effort, Entry, yardstick_for
 from feynkac.experiments.reproduction.published import TABLES, ErrorTable
 from feynkac.experiments.reproduction.result import FULL
 from feynkac.experiments.reproduction.scaling import affordable_steps, describe_scale, paper_run
-from feynkac.experiments.reproduction.settings import Settings
+from feynkac.experiments.reproduction.settings import METHOD_NAMES, Settings
 from feynkac.sampling.euler_maruyama import EulerMaruyama
 from feynkac.solution import Solution
 from feynkac.solver import plan_run
+from feynkac.storage import WEIGHTS
 from feynkac.training.run import Run
 
 SEEDS = (0, 1, 2, 3)
@@ -38,15 +39,12 @@ class Trained:
         return [solution.manifest.seconds for solution in self.solutions]
 
 
-def black_scholes_solutions(settings: Settings, method: str) -> tuple[list[Solution], str]:
-    """The trainings of Table 1 by one method, and their scale."""
+def train_black_scholes(settings: Settings, method: str) -> Trained:
+    """The trainings of Table 1 by one method."""
     table = TABLES[0]
-    trained = (
-        train_paper(table, settings)
-        if method == "paper"
-        else train_fast(table.entries[0], table, settings)
-    )
-    return trained.solutions, trained.scale
+    if method == "paper":
+        return train_paper(table, settings)
+    return train_fast(table.entries[0], table, settings)
 
 
 def train_paper(table: ErrorTable, settings: Settings) -> Trained:
@@ -95,8 +93,17 @@ def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Set
     for run in runs:
         if not settings.store.has(run):
             settings.announce(f"{table.name}: {run.method} method, seed {run.training.seed}")
-        solutions.append(settings.store.solve(run, table.family, settings.report))
+        method = METHOD_NAMES[run.method]
+        what = f"{method} ({describe_scheme(run)})" if len(table.entries) > 1 else method
+        found = settings.store.solve(run, table.family, settings.report, what, scale == FULL)
+        solutions.append(found)
     return Trained(tuple(run.training.seed for run in runs), solutions, scale)
+
+
+def describe_scheme(run: Run) -> str:
+    """For a reader."""
+    steps = getattr(run.scheme, "steps", 1)
+    return f"{run.scheme.kind}, {steps} steps"
 
 
 def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
@@ -111,8 +118,9 @@ def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
         yardstick = yardstick_for(entry.family, against, effort, biased=entry.scheme is None)
         return [yardstick.measure(solution.network).l1 for solution in trained.solutions]
 
-    identities = ", ".join(run.identity for run in runs)
-    return settings.store.once(f"L1 for {entry.name} of {identities}, {effort}", compute)
+    weights = ", ".join(solution.manifest.files[WEIGHTS][:8] for solution in trained.solutions)
+    key = f"L1 of {entry.name}, {runs[0].method} method, seeds {trained.seeds}, weights {weights}"
+    return settings.store.once(f"{key}, {effort}", compute)
 
 
 def _true_scheme(entry: Entry, scheme: Any) -> Any:
