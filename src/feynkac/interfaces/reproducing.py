@@ -18,7 +18,7 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="table-1 … table-8, figure-3 … figure-9, theorem-2 … 4, or all."
+            metavar="NAME", help="table-1 … 8, figure-1 … 9, theorem-1 … 4, theorem-a4, or all."
         ),
     ],
     full: Annotated[

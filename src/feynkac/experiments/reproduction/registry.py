@@ -10,6 +10,8 @@ from feynkac.errors import InputError
 from feynkac.experiments.reproduction.ablation_tables import run_study
 from feynkac.experiments.reproduction.ablations import BLACK_SCHOLES, PARABOLOID
 from feynkac.experiments.reproduction.error_tables import run_table
+from feynkac.experiments.reproduction.figure_1 import run as figure_1
+from feynkac.experiments.reproduction.figure_2 import run as figure_2
 from feynkac.experiments.reproduction.figure_9 import run as figure_9
 from feynkac.experiments.reproduction.line_figures import VIEWS, run_view
 from feynkac.experiments.reproduction.published import TABLES
@@ -23,9 +25,11 @@ from feynkac.experiments.reproduction.result import (
 )
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.setup_tables import table_5, table_6
+from feynkac.experiments.reproduction.theorem_1 import run as theorem_1
 from feynkac.experiments.reproduction.theorem_2 import run as theorem_2
 from feynkac.experiments.reproduction.theorem_3 import run as theorem_3
 from feynkac.experiments.reproduction.theorem_4 import run as theorem_4
+from feynkac.experiments.reproduction.theorem_a4 import run as theorem_a4
 from feynkac.files import write_atomically
 
 ALL = "all"
@@ -48,11 +52,15 @@ ITEMS: Mapping[str, Item] = {
     "table-6": Item(table_6),
     "table-7": Item(partial(run_study, BLACK_SCHOLES), 4),
     "table-8": Item(partial(run_study, PARABOLOID), 3),
+    "figure-1": Item(figure_1),
+    "figure-2": Item(figure_2),
     **{view.name: Item(partial(run_view, view), shows="table-1") for view in VIEWS},
     "figure-9": Item(figure_9, 4),
+    "theorem-1": Item(theorem_1, 1),
     "theorem-2": Item(theorem_2, 1),
     "theorem-3": Item(theorem_3, 1),
     "theorem-4": Item(theorem_4, 3),
+    "theorem-a4": Item(theorem_a4, 1),
 }
 
 
