@@ -144,7 +144,7 @@ def _draw_ends(axes: Axes, wiring: Wiring) -> None:
     start, end = ends.values()
     for level in range(LEVELS):
         _arrow(axes, start, _place(Spot(level, 0)), color="grey")
-        axes.text(-0.4, level + 0.3, f"level {level}", fontsize="small")
+        axes.text(0.15, level + 0.3, f"level {level}", fontsize="small")
     for spot in wiring.outputs:
         _arrow(axes, _place(spot), (end[0] - 0.3, end[1]), color="grey")
 
