@@ -130,7 +130,8 @@ def _risks(settings: Settings, problem: Problem, regressions: Row) -> list[Row]:
         generator = make_generator(settings.seeds[0], "theorem-1", problem.title)
         return compare(problem, maps, _samples(settings), generator)
 
-    return settings.store.once(_key(settings, problem.title), compute)
+    names = ", ".join(simple_maps(problem))
+    return settings.store.once(_key(settings, f"{problem.title}: {names}"), compute)
 
 
 def simple_maps(problem: Problem) -> dict[str, Map]:
@@ -147,7 +148,7 @@ def simple_maps(problem: Problem) -> dict[str, Map]:
         "ū + 0.01 sin(5 w₁)": lambda inputs: (
             problem.solution(inputs) + 0.01 * (5 * problem.normalised(inputs)[:, :1]).sin()
         ),
-        "ū, x and t halfway to the middle": lambda inputs: problem.solution(
+        "ū at inputs moved halfway to the middle": lambda inputs: problem.solution(
             problem.placed(0.5 * problem.normalised(inputs))
         ),
     }
@@ -279,8 +280,10 @@ def _notes(rows: list[Row], regressions: Row, samples: int) -> tuple[str, ...]:
         "‖f − ū‖² for every f: the largest "
         f"difference is {worst:.1f} standard errors among {len(rows)} rows. "
         f"{'No map has' if not below else f'{len(below)} maps have'} a risk significantly below "
-        f"that of ū; {len(resolved)} of {len(others)} have one significantly above, the others are "
-        "too near to ū for this many samples.",
+        f"that of ū; {len(resolved)} of {len(others)} have one significantly above"
+        + (".", ", the others are too near to ū for this many samples.")[
+            len(resolved) < len(others)
+        ],
         "The first row of each family is the least risk there is: that of ū, beside E V(Y given Λ) "
         "from a closed form. What networks approach when they are trained is therefore this "
         "number, not 0.",
