@@ -19,7 +19,7 @@ def reproduce(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table-1 … table-8, figure-3 … figure-9, theorem-2 … 4, not-run, or all.",
+            help="table-1 … 8, figure-1 … 9, theorem-1 … 4, theorem-a4, not-run, or all.",
         ),
     ],
     full: Annotated[

@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from feynkac.experiments.reproduction import theorem_3
+from feynkac.experiments.reproduction.relu_calculus import ReluNetwork
+from feynkac.experiments.reproduction.relu_paraboloid import guarantee, paraboloid
 from feynkac.experiments.reproduction.result import FULL
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.experiments.reproduction.store import Store
@@ -16,8 +18,6 @@ from feynkac.experiments.reproduction.theorem_3 import (
     measure,
 )
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.networks.relu_calculus import ReluNetwork
-from feynkac.networks.relu_paraboloid import guarantee, paraboloid
 
 
 @pytest.fixture

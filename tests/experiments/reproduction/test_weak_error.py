@@ -9,12 +9,15 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from feynkac.experiments.reproduction.euler_supremum import line_of_black_scholes
 from feynkac.experiments.reproduction.weak_error import (
     FINE,
     Case,
     block_errors,
     coarsened,
     jackknife,
+    largest,
+    nearest_corners,
     reference_error,
     slope,
     summarise,
@@ -29,8 +32,8 @@ from feynkac.sampling.noise import make_generator
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.sobol import Sobol
 
-PUT = Case("put", BlackScholes(), Exact(), inputs=6, paths=2048, finest=4, share=1.0)
-BASKET = Case("basket", BasketPut(), LogOde(steps=4), inputs=4, paths=512, finest=4, share=1.0)
+PUT = Case("put", BlackScholes(), Exact(), inputs=6, paths=2048, finest=4)
+BASKET = Case("basket", BasketPut(), LogOde(steps=4), inputs=4, paths=512, finest=4)
 
 
 def inputs_of(case, block=0):
@@ -135,25 +138,54 @@ def test_the_norm_leaves_out_the_noise(generator):
         assert error < 0.05
     assert found["l2_slope"] == pytest.approx(-1.0, abs=5 * found["l2_slope_se"])
     assert found["inputs"] == 4000
-    assert found["constant"] == max(
-        e * m**0.5 for e, m in zip(found["largest"], steps, strict=True)
-    )
 
 
-def test_the_mean_is_that_of_the_inputs():
+def test_the_norm_multiplies_different_replicates():
     differences = torch.tensor([[[0.2], [0.4]], [[-0.5], [-0.9]]]).double().repeat(1, 1, 3)
-    found = summarise(differences, [1, 2, 4])
-    assert found["mean"] == pytest.approx([-0.2] * 3)
-    assert found["mean_se"] == pytest.approx([0.5] * 3)
-    assert found["largest"] == pytest.approx([0.7] * 3)
-    assert found["l2"] == pytest.approx([((0.08 + 0.45) / 2) ** 0.5] * 3)
+    found = summarise(differences[:, [0, 1, 0, 1]], [1, 2, 4])
+    squares = [(1.2**2 - 0.4) / 12, (2.8**2 - 2.12) / 12]
+    assert found["l2"] == pytest.approx([(sum(squares) / 2) ** 0.5] * 3)
+
+
+def test_the_largest_is_chosen_by_one_half_and_measured_by_the_other():
+    differences = torch.tensor([[1.0, 1.0, 0.5, 0.7], [0.9, 0.9, 3.0, 3.0]]).double()
+    found = largest(differences.unsqueeze(-1))
+    assert found["largest"] == pytest.approx([0.6])
+    assert found["largest_se"] == pytest.approx([0.1])
+
+
+def test_the_largest_of_pure_noise_is_not_biased(generator):
+    noise = torch.randn(200, 4, 300, generator=generator, dtype=torch.float64)
+    found = torch.tensor(largest(1.0 + noise)["largest"])
+    assert noise[:, :2].mean(1).abs().amax(0).mean() > 1.5  # what choosing alone would show
+    signed = (1.0 + noise)[:, 2:].mean(1).abs().mean()
+    assert found.mean().item() == pytest.approx(signed.item(), abs=0.15)
+
+
+def test_corners_are_at_the_ends_of_the_intervals():
+    inputs = inputs_of(PUT)
+    corners = nearest_corners(PUT.family.domain, inputs)
+    assert set(corners[:, 0].tolist()) <= {9.0, 10.0}
+    assert (corners[:, 1] == 1.0).all()
+    assert ((corners[:, 3] == 10.0) == (inputs[:, 3] < 11.0)).all()
+    assert not torch.equal(block_errors(PUT, 0, 0), block_errors(PUT, 0, 0, corners=True))
+
+
+def test_simulated_errors_are_those_of_the_law():
+    found = block_errors(PUT, 0, 0)
+    error = found.std(1) / 2
+    line = line_of_black_scholes(BlackScholes())
+    for i, (x, t, sigma, strike) in enumerate(inputs_of(PUT).double().tolist()):
+        (exact,) = line.errors(4, t, sigma, 0.0, np.array([[x, strike]]))
+        tolerance = 8 * error[i, -1].item() + 1e-6
+        assert found[i, :, -1].mean().item() == pytest.approx(exact, abs=tolerance)
 
 
 def test_pure_noise_gives_finite_numbers():
     """Replicates of opposite signs: the square is negative."""
-    differences = torch.tensor([[[1.0], [-1.0]]] * 3).double().repeat(1, 1, 3)
+    differences = torch.tensor([[[1.0], [-1.0]] * 2] * 3).double().repeat(1, 1, 3)
     found = summarise(differences, [1, 2, 4])
-    assert all(math.isfinite(v) for v in [*found["l2"], found["l2_slope"], *found["mean"]])
+    assert all(math.isfinite(v) for v in [*found["l2"], found["l2_slope"], *found["largest"]])
 
 
 def test_a_block_takes_time():

@@ -12,6 +12,8 @@ from feynkac.errors import InputError
 from feynkac.experiments.reproduction.ablation_tables import present_study, run_study
 from feynkac.experiments.reproduction.ablations import BLACK_SCHOLES, PARABOLOID
 from feynkac.experiments.reproduction.error_tables import present_table, run_table
+from feynkac.experiments.reproduction.figure_1 import run as figure_1
+from feynkac.experiments.reproduction.figure_2 import run as figure_2
 from feynkac.experiments.reproduction.figure_9 import present as present_figure_9
 from feynkac.experiments.reproduction.figure_9 import run as figure_9
 from feynkac.experiments.reproduction.line_figures import VIEWS, present_view, run_view
@@ -30,9 +32,11 @@ from feynkac.experiments.reproduction.result import (
 from feynkac.experiments.reproduction.settings import METHODS, Settings
 from feynkac.experiments.reproduction.setup_tables import table_5, table_6
 from feynkac.experiments.reproduction.store import Used
+from feynkac.experiments.reproduction.theorem_1 import run as theorem_1
 from feynkac.experiments.reproduction.theorem_2 import run as theorem_2
 from feynkac.experiments.reproduction.theorem_3 import run as theorem_3
 from feynkac.experiments.reproduction.theorem_4 import run as theorem_4
+from feynkac.experiments.reproduction.theorem_a4 import run as theorem_a4
 from feynkac.files import write_atomically
 
 ALL = "all"
@@ -66,6 +70,8 @@ ITEMS: Mapping[str, Item] = {
         study.name: Item(partial(run_study, study), share, present=partial(present_study, study))
         for study, share in ((BLACK_SCHOLES, 4), (PARABOLOID, 3))
     },
+    "figure-1": Item(figure_1),
+    "figure-2": Item(figure_2),
     **{
         view.name: Item(
             partial(run_view, view), shows="table-1", present=partial(present_view, view)
@@ -73,9 +79,11 @@ ITEMS: Mapping[str, Item] = {
         for view in VIEWS
     },
     "figure-9": Item(figure_9, 4, present=present_figure_9),
+    "theorem-1": Item(theorem_1, 1),
     "theorem-2": Item(theorem_2, 1),
     "theorem-3": Item(theorem_3, 1),
     "theorem-4": Item(theorem_4, 3),
+    "theorem-a4": Item(theorem_a4, 1),
     "not-run": Item(not_run, present=present_not_run),
 }
 

@@ -2,7 +2,7 @@ r"""Theorem 3: a ReLU network of O(d⁴ log(d/ε)) parameters is ε-close in W^{
 
     ‖Φ − ū‖_∞ ≤ ε   and   ‖∇Φ − ∇ū‖_∞ ≤ ε,    ū = ‖x‖² + t Tr(γγ*),
 
-with the network of the paper's proof, built weight by weight (`networks/relu_paraboloid.py`). The
+with the network of the paper's proof, built weight by weight (`relu_paraboloid.py`). The
 bounds hold on the whole domain. The suprema are looked for at random points, next to corners, and
 where sawtooths are worst: at the ends and in the middle of their pieces, all x_i equal and all
 γ_ij equal, so that their errors add up.
@@ -17,12 +17,22 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from feynkac.experiments.dimensions import loglog_slope
+from feynkac.experiments.reproduction.relu_calculus import (
+    ReluNetwork,
+    count_dense,
+    count_nonzero,
+    squaring,
+)
+from feynkac.experiments.reproduction.relu_paraboloid import (
+    SPACE,
+    guarantee,
+    levels_for,
+    paraboloid,
+)
 from feynkac.experiments.reproduction.result import Result
 from feynkac.experiments.reproduction.settings import Settings
 from feynkac.families.measures.measure import vector
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.networks.relu_calculus import ReluNetwork, count_dense, count_nonzero, squaring
-from feynkac.networks.relu_paraboloid import SPACE, guarantee, levels_for, paraboloid
 from feynkac.sampling.noise import make_generator
 
 DIMS = tuple(range(1, 11))

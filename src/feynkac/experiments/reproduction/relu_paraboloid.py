@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from feynkac.networks.relu_calculus import (
+from feynkac.experiments.reproduction.relu_calculus import (
     Chain,
     affine,
     carry,

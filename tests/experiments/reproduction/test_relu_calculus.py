@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import feynkac as fk
-from feynkac.networks.relu_calculus import (
+from feynkac.experiments.reproduction.relu_calculus import (
     ReluNetwork,
     SparseLinear,
     affine,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from feynkac.experiments.reproduction.relu_calculus import ReluNetwork, count_dense, count_nonzero
+from feynkac.experiments.reproduction.relu_paraboloid import guarantee, levels_for, paraboloid
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.networks.relu_calculus import ReluNetwork, count_dense, count_nonzero
-from feynkac.networks.relu_paraboloid import guarantee, levels_for, paraboloid
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
