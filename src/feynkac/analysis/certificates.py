@@ -1,11 +1,12 @@
 r"""Certificates: is the network right at these inputs? An estimate that does not trust it answers.
 
-    u(λ) = E Y,    Y replicates of an unbiased rule (`estimators.py`) that a pilot chose (`pilot.py`),
+    u(λ) = E Y,  Y replicates of an unbiased rule (`estimators.py`), chosen by a pilot (`pilot.py`),
 
-up to the scheme's discretisation error, which is estimated and added. Student's t gives the interval
-of the mean of independent replicates. Without a tolerance there is one look at them, and how many
-paths they have was decided before. With one there are at most three, each with fresh replicates and
-at the confidence 1 − (1 − c)/3 (Bonferroni): stopping when the verdict is clear costs no coverage.
+up to the scheme's discretisation error, which is estimated and added. Student's t gives the
+interval of the mean of independent replicates. Without a tolerance there is one look at them, and
+how many paths they have was decided before. With one there are at most three, each with fresh
+replicates and at the confidence 1 − (1 − c)/3 (Bonferroni): stopping when the verdict is clear
+costs no coverage.
 """
 
 from collections import defaultdict

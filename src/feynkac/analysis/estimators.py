@@ -9,16 +9,16 @@ steps: the gap  Y_2n − Y_n  says how large the error is, and  Y_2n + gap / (2^
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from feynkac.analysis.martingale import Control, controlled
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.family import ExactSampler, Family, OwnSteps, noise_dim, timed
+from feynkac.families.family import ExactSampler, Family, OwnSteps, noise_dim, outputs, timed
 from feynkac.sampling.alignment import align
 from feynkac.sampling.discretisation import coarsened, refined
 from feynkac.sampling.exact import Exact
@@ -36,6 +36,7 @@ FEWEST = 8  # replicates
 MOST_CUBATURE = 512  # normals of a path for which a random basis is affordable
 REGRESSED = 2**9  # paths from which the share of a control is found
 TINY = 1e-300  # a variance
+ROUNDING = 1e-12  # relative to 1 + |u|
 
 
 class Sample(NamedTuple):
@@ -49,7 +50,7 @@ class Sample(NamedTuple):
     second: Tensor
     """Mean square of that."""
     effective: Tensor
-    """How many paths make up the variation of what paths earn, (Σ|d|)² / Σd²; ∞ without noise."""
+    """How many pairs make up the variation of what paths earn, (Σ|d|)² / Σd²; ∞ without noise."""
     largest: Tensor
     """The largest such deviation d, times its weight."""
 
@@ -119,9 +120,7 @@ class Estimator(ABC):
             done += now
         return Sample(*(torch.cat(part) for part in zip(*found, strict=True)))
 
-    def several(
-        self, inputs: Tensor, count: int, paths: int, generator: torch.Generator
-    ) -> Sample:
+    def several(self, inputs: Tensor, count: int, paths: int, generator: torch.Generator) -> Sample:
         """Replicates side by side, as more inputs.  Shape: `(N, dim)` → `(count, N)`."""
         found = self.repeated(count).sample(inputs.repeat(count, 1), paths, generator)
         return Sample(*(part.reshape(count, len(inputs)) for part in found))
@@ -162,12 +161,12 @@ class Simulated(Estimator):
         shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
         most = max(64, min(BLOCK, CHUNK // self.normals) // len(inputs))
         turned = noise.aligned and not integrates_noise(self.family, fine)
-        whole = not isinstance(noise, Stretched)
-        for draw in (
-            [noise.draw(shape, generator, inputs.dtype)]
-            if whole
-            else noise.blocks(shape, most, generator, inputs.dtype)
-        ):
+        draws: Iterable[Draw] = (
+            noise.blocks(shape, most, generator, inputs.dtype)
+            if isinstance(noise, Stretched)
+            else [noise.draw(shape, generator, inputs.dtype)]
+        )
+        for draw in draws:
             yield align(self.family, inputs, draw) if turned else draw
 
 
@@ -211,15 +210,14 @@ class Controlled(Estimator):
         """The gap is that of the labels: they have the same mean."""
         draw = self._draw(self.noise, inputs, paths, generator)
         payoff, martingale = self._simulate(inputs, draw)
+        assert self.shares is not None
         rest = payoff - (self.shares * martingale).sum(-1)
         earned = payoffs(self.family, self.finest, inputs, draw.z)[..., self.output]
         sums = _Sums(self, inputs)
         sums.add(draw, rest, payoff, _gap(self, inputs, draw, earned))
         return sums.sample()
 
-    def _draw(
-        self, noise: Noise, inputs: Tensor, paths: int, generator: torch.Generator
-    ) -> Draw:
+    def _draw(self, noise: Noise, inputs: Tensor, paths: int, generator: torch.Generator) -> Draw:
         fine, dim = self.finest, noise_dim(self.family)
         shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
         draw = noise.draw(shape, generator, inputs.dtype)
@@ -242,7 +240,7 @@ def candidates(
         plain = Simulated(family, choice, Stretched(), output)
         cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
         found.append([replace(plain, noise=n) for n in [noise] * cubature + kinds])
-    if control is not None:
+    if control is not None and control.error < 1.0 and outputs(family) == 1:
         fine = scheme.with_steps(max(1, -(-max(steps, scheme.steps) // 2)))
         if weak_order(family, scheme) is None:
             fine = scheme.with_steps(max(steps, scheme.steps))
@@ -257,7 +255,7 @@ def _schemes(family: Family, scheme: Scheme) -> list[Scheme]:
         found.append(Exact())
     if isinstance(family, OwnSteps):
         exact = weak_order(family, FamilySteps()) is None
-        found.append(FamilySteps(steps=1 if exact else 4))
+        found.append(FamilySteps(steps=1 if exact else 2))
     if found:
         return found
     if isinstance(family, AffineLinear) and scheme.order == 1:
@@ -267,7 +265,8 @@ def _schemes(family: Family, scheme: Scheme) -> list[Scheme]:
 
 def _spelled(estimator: Estimator) -> str:
     """Scheme and noise in words; Sobol' points that are not stretched are just that."""
-    scheme, noise = estimator.finest, estimator.noise
+    scheme: Any = estimator.finest
+    noise: Any = estimator.noise
     plain = isinstance(noise, Stretched) and not noise.far
     return f"{scheme.kind}:{scheme.steps}, {'sobol' if plain else noise.kind}"
 
@@ -290,6 +289,7 @@ class _Sums:
     """Sums over the paths of each input, block by block; every tensor `(N,)`."""
 
     def __init__(self, estimator: Estimator, inputs: Tensor) -> None:
+        self.pairs = isinstance(estimator.noise, Stretched)
         self.start = _now(estimator, inputs)
         self.still = still(estimator.family, inputs)
         self.sums: list[Tensor] = []
@@ -304,14 +304,26 @@ class _Sums:
             torch.where(w == 0.0, 0.0, part.double())
             for part in (earned - self.start, value - self.start, gap)  # 0 at t = 0
         )
-        if self.middle is None:
-            self.middle = gain.median(-1, keepdim=True).values
-        deviation = (w * (gain - self.middle)).abs()
+        deviation = self._deviation(w, gain)
         parts = (w * rest, w * gap, w * gain, w * gain.square(), deviation, deviation.square())
         sums = [part.sum(-1) for part in parts]
         self.sums = [a + b for a, b in zip(self.sums, sums, strict=True)] if self.sums else sums
         self.largest = torch.maximum(self.largest, deviation.amax(-1))
         self.paths += w.shape[-1]
+
+    def _deviation(self, w: Tensor, gain: Tensor) -> Tensor:
+        """From the most usual gain, of antithetic pairs if there are: what is odd has no error.
+
+        A path far out that alone says what is beyond a kink must not hide among those.
+        """
+        if self.pairs:
+            one, other = gain.chunk(2, dim=-1)
+            w, gain = 2.0 * w[..., : one.shape[-1]], 0.5 * (one + other)
+        if self.middle is None:
+            self.middle = gain.median(-1, keepdim=True).values
+        scale = 1.0 + self.start.abs() + self.middle.abs()
+        far = (gain - self.middle).abs()
+        return (w * torch.where(far > ROUNDING * scale, far, 0.0)).abs()
 
     def sample(self) -> Sample:
         """Of all blocks together."""

@@ -31,6 +31,7 @@ GROWTH = 8  # from one pilot to the next
 RATE, SLOWEST, FASTEST = 0.75, 0.5, 1.25
 MOST_PATHS = 2**20  # of one replicate; beyond, more replicates
 MOST_STEPS = 256
+NORMAL = 0.8  # of 1 − confidence is Student's; the rest is for replicates that are not quite normal
 ENOUGH = 64.0  # paths on which the variation of what paths earn must rest
 RESOLUTION = 1e-12  # what float64 leaves of 1 + |u|
 
@@ -86,7 +87,8 @@ def interval(
     """
     count = len(found.value)
     used = replicates or count
-    quantile = float(student.ppf(0.5 + 0.5 * confidence, used - 1)) / math.sqrt(used)
+    chance = 0.5 * NORMAL * (1.0 - confidence)
+    quantile = float(student.ppf(1.0 - chance, used - 1)) / math.sqrt(used)
     correction = found.gap / (2 ** (estimator.order or 1) - 1)
     values = found.value + torch.where(extrapolated, correction, 0.0)
     value, se = values.mean(0), values.std(0)
@@ -125,7 +127,7 @@ class Trial:
 
     def half_width(self, paths: int) -> float:
         """With so many paths in a replicate."""
-        return self.bias + self.noise * (self.paths / paths) ** self.rate
+        return self.bias + self.noise * math.pow(self.paths / paths, self.rate)
 
     def steps_wanted(self, aim: float) -> int:
         """n for which the correction is at most a quarter of the aim; at most 8 times as many."""
@@ -133,10 +135,10 @@ class Trial:
         if order is None or not self.visible or self.bias <= 0.25 * aim:
             return n
         doublings = math.ceil(math.log2(4.0 * self.bias / aim) / order)
-        return min(MOST_STEPS, n * 2 ** min(3, doublings))
+        return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
-        """K for which the half width is at most 0.7 of the aim (a pilot's noise is itself noisy)."""
+        """K for which the half width is at most 0.7 of the aim: a pilot's noise is itself noisy."""
         wanted = max(0.7 * aim - self.bias, 0.2 * aim)
         if not self.noise > wanted:
             return self.paths
@@ -235,7 +237,7 @@ class Pilot:
 
     def _plan(self, trial: Trial, aim: float) -> Plan:
         """Within the time and the number of paths that are left."""
-        affordable = min(self.most_paths, 0.6 * self.seconds / trial.cost)
+        affordable = min(self.most_paths, 0.7 * self.seconds / trial.cost)
         most = _power_of_two(min(affordable / REPLICATES, MOST_PATHS))
         paths = min(most, trial.paths_wanted(aim))
         half, replicates = trial.half_width(paths), REPLICATES

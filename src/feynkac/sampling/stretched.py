@@ -1,9 +1,9 @@
-r"""Sobol' points for one input looked at closely: in float64, and with one coordinate drawn far out.
+r"""Sobol' points to look closely at one input: in float64, and with a coordinate drawn far out.
 
     E f(Z) = E[w(C, z) f(C, z)],   C = tan π(U − ½),   w = ψ(C) π (1 + C²) ≤ 1.53,   |C| ≤ far,
 
 ψ the normal density. The first coordinate (the slowest mode of the path, turned towards what the
-payoff depends on most) has a Cauchy law and its paths have weights. So deviations of 5 and of 10 are
+payoff depends on most) has a Cauchy law, and paths have weights. So deviations of 5 and of 10 are
 drawn as a matter of course: an option that hardly ever pays has paths that pay. And w f is bounded
 where f is not, as Sobol' points like it: with 4,096 paths the error of a call on one asset is a
 thousand times smaller than with the same points and normal z.
@@ -74,7 +74,7 @@ class Stretched(Noise):
             z[..., :1] = torch.tan(math.pi * (uniform[..., :1] - 0.5))
             weights = weights * _likelihood(z[..., :1], self.far)
             z[..., :1].clamp_(-self.far, self.far)
-        z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
+        z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)
         increments = shape.draws if shape.increments is None else shape.increments
         z = torch.cat([along_modes(z[:increments]), z[increments:]])
         return Draw(torch.cat([z, -z], dim=2), torch.cat([weights, weights], dim=1))
