@@ -27,7 +27,8 @@ def folder(tmp_path, run):
 
 def test_what_was_kept_is_given_back(folder, run):
     assert folder.begun
-    assert not (folder.under_way or folder.finished)
+    assert not folder.under_way
+    assert not folder.finished
     assert folder.decisions() == (DECISIONS, PACE)
     assert folder.run_asked_for(run.asked) == run
     folder.require(run)

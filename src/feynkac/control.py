@@ -1,18 +1,27 @@
 r"""A companion of a solution for its certificates: u on the region that paths visit.
 
-Certificates are unbiased with any control (see `analysis/martingale.py`), but only a good one makes
-them sharp, and paths leave the box of x at once. The companion is trained as solutions are, but on
-visits. It is kept in the folder `control` of the run.
+Certificates choose between plain paths and paths beside the martingale of a control (see
+`analysis/martingale.py`). Plain paths usually win; where they are too noisy, a good control helps.
+Paths leave the box of x at once, so that the solution itself is a poor one. The companion is
+trained as solutions are, but on visits. It is kept in the folder `control` of the run.
 """
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from feynkac.analysis.martingale import Control
+from feynkac.errors import InputError
+from feynkac.families.family import outputs
 from feynkac.sampling.visited import visited
 from feynkac.solution import CONTROL, Solution
 from feynkac.solver import execute, plan_run
+from feynkac.storage import MANIFEST
 from feynkac.training.loop import Progress
+from feynkac.training.run import Run
+
+NEW = "control.new"  # until it is finished
 
 
 def add_control(
@@ -21,20 +30,51 @@ def add_control(
     folder: str | Path | None = None,
     report: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """The same solution with a control trained for it; one that has a control is handed back.
+    """The same solution with a control trained for it.
+
+    A control it has already is kept if it is of use (better than a linear fit) and was trained for
+    at least as long; otherwise a new one takes its place, if that is better.
 
     Args:
-        solution: whose certificates shall be sharp.
+        solution: whose certificates must be sharp.
         budget: of the training.
         folder: of the run; the control is written into it.
         report: sees the `Progress` of every step.
     """
-    if solution.control is not None:
-        return solution
+    if outputs(solution.family) > 1:
+        raise InputError("a control is for solutions with one output; this one has several.")
     run = solution.manifest.run
     wide = visited(solution.family, run.scheme)
     settings = {"budget": budget, "seed": run.training.seed, "evaluations": 1}
     plan = plan_run(wide, "fast", None, run.scheme, settings)
-    target = None if folder is None else Path(folder) / CONTROL
-    trained = execute(plan, wide, target, report)
-    return replace(solution, control=trained.as_control())
+    if _suffices(solution.control, plan):
+        return solution
+    target = None if folder is None else _free(Path(folder) / NEW)
+    trained = execute(plan, wide, target, report).as_control()
+    old = solution.control
+    if old is not None and old.error < 1.0 and old.error <= trained.error:
+        if target is not None:
+            shutil.rmtree(target)
+        return solution
+    if target is not None:
+        _replace(target, target.with_name(CONTROL))
+    return replace(solution, control=trained)
+
+
+def _suffices(control: Control | None, plan: Run) -> bool:
+    """Whether there is a control that is of use and was trained for at least as long."""
+    asked = plan.training.budget or 0.0
+    return control is not None and control.error < 1.0 and asked <= (control.budget or 0.0)
+
+
+def _free(folder: Path) -> Path:
+    """A folder without the rest of a training that was broken off."""
+    if folder.exists() and not (folder / MANIFEST).exists():
+        shutil.rmtree(folder)
+    return folder
+
+
+def _replace(source: Path, target: Path) -> None:
+    if target.exists():
+        shutil.rmtree(target)
+    source.rename(target)

@@ -2,6 +2,7 @@ r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and tim
 
 import copy
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import BUILT_IN, find_family
+from feynkac.families.domain import Domain
 from feynkac.families.family import Family, Greek, NamedGreeks, outputs
 from feynkac.networks.network import Network
 from feynkac.sampling.noise import make_generator
@@ -39,6 +41,8 @@ from feynkac.storage import (
 from feynkac.training.run import differences, record_family
 
 CONTROL = "control"  # the folder of the companion
+COARSEST = 1e-3  # certificates of a bad network need not be as bad
+MAP_SECONDS = 0.02  # for each of many inputs
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,9 @@ class Solution:
     network: Network
     manifest: Manifest
     control: Control | None = None
-    """A companion that makes certificates sharp, see `add_control`."""
+    """A companion for certificates where plain paths are too noisy, see `add_control`."""
+    component: int | None = None
+    """Which of several outputs this is, see `output`."""
 
     def __call__(self, *, extrapolate: bool = False, **at: Any) -> Tensor:
         """u at the given inputs.
@@ -77,7 +83,11 @@ class Solution:
         count = outputs(self.family)
         if not 0 <= index < count:
             raise InputError(f"there is no output {index}; there are {count}, from 0 on.")
-        return self if count == 1 else replace(self, network=self.network.component(index))
+        if count == 1:
+            return self
+        if self.component is not None:
+            raise InputError(f"this is output {self.component} alone; choose from the whole.")
+        return replace(self, network=self.network.component(index), component=index)
 
     def grad(self, name: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
         """∂u/∂name.  Shape: leading axes, then those of the variable.
@@ -155,8 +165,9 @@ class Solution:
         report: Callable[[float], None] | None = None,
         **at: Any,
     ) -> Certificate:
-        """Check the network at given inputs by an unbiased estimate; see `certificates.py`."""
-        return self.certify_inputs(self._join(at, False), tolerance, effort, seed, report)
+        """Check the network at given inputs by simulation; see `certificates.py`."""
+        inputs = self.family.domain.join(at).to(self.network.mean.device)
+        return self.certify_inputs(inputs, tolerance, effort, seed, report)
 
     @torch.inference_mode(False)  # controls are differentiated
     def certify_inputs(
@@ -167,30 +178,38 @@ class Solution:
         seed: int = 2,
         report: Callable[[float], None] | None = None,
     ) -> Certificate:
-        """The same at flat inputs `(…, dim)`."""
-        if outputs(self.family) > 1:
-            raise InputError("certificates are for solutions with one output; this has several.")
+        """The same at flat inputs `(…, dim)`; in float64 no digit of them is lost."""
+        if outputs(self.family) > 1 and self.component is None:
+            raise InputError(
+                "certificates are for one output; choose it: solution.output(0).certify(…)."
+            )
         run = self.manifest.run
-        control = self.control or self.as_control()
         generator = make_generator(seed, "certificate", device=str(self.network.mean.device))
         return certify(
-            self.network,
+            self.quickly,
             self.family,
             run.scheme,
             run.noise,
-            control,
+            self.control,
             inputs.detach().clone().reshape(-1, inputs.shape[-1]),
             generator,
             tolerance,
-            effort,
+            effort if effort.aim is not None else replace(effort, aim=self.aim),
             report,
+            self.component or 0,
         )
+
+    @property
+    def aim(self) -> float:
+        """Half width of a certificate relative to 1 + |u|: a third of the L1 error, or less."""
+        last = self.manifest.history[-1] if self.manifest.history else {}
+        return min(COARSEST, float(last.get("l1") or COARSEST) / 3.0)
 
     def error_map(
         self,
         inputs: int = 1024,
         *,
-        effort: Effort = Effort(),  # noqa: B008  (frozen)
+        effort: Effort = Effort(seconds=MAP_SECONDS),  # noqa: B008  (frozen)
         seed: int = 3,
         report: Callable[[float], None] | None = None,
     ) -> ErrorMap:
@@ -201,15 +220,15 @@ class Solution:
         return error_map(self.family.domain, points, found)
 
     def value(self, *, corrected: bool = False, seed: int = 2, **at: Any) -> Tensor:
-        """u at the given inputs; `corrected`: with the correction of a certificate."""
+        """u at the given inputs; `corrected`: the estimate of a certificate, float64."""
         if not corrected:
             return self(**at)
-        inputs = self._join(at, False)
+        inputs = self.family.domain.join(at).to(self.network.mean.device)
         return self.certify_inputs(inputs, seed=seed).value.reshape(inputs.shape[:-1])
 
     def as_control(self) -> Control:
         """This network as a control for certificates."""
-        return Control(self.network, self.family.domain)
+        return make_control(self.network, self.family.domain, self.manifest)
 
     def observe(
         self,
@@ -286,7 +305,10 @@ class Solution:
         return Inputs(self.family.domain, given or {}, correlation or {})
 
     def save(self, folder: str | Path) -> None:
-        """Write the artifact (see `storage`); an existing one is not overwritten."""
+        """Write the artifact (see `storage`); an existing one is not overwritten.
+
+        A control is not part of it: `add_control(…, folder=…)` writes one beside a run.
+        """
         weights = {k: v.cpu() for k, v in self.network.state_dict().items()}
         write_artifact(Path(folder), self.manifest, weights)
 
@@ -334,7 +356,16 @@ def _read_control(folder: str | Path) -> Control | None:
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise ArtifactError(f"the weights in {path} do not fit its manifest.") from error
-    return Control(network.eval().requires_grad_(False), domain)
+    return make_control(network.eval().requires_grad_(False), domain, manifest)
+
+
+def make_control(network: Network, domain: Domain, manifest: Manifest) -> Control:
+    """A trained network as a control; after a single step it is not one."""
+    last = manifest.history[-1] if manifest.history else {}
+    error, linear = (last.get(key) for key in ("l1", "linear_baseline"))
+    known = error is not None and linear and manifest.steps > 1
+    ratio = float(error) / float(linear) if known else math.inf  # type: ignore[arg-type]
+    return Control(network, domain, manifest.run.training.budget, ratio)
 
 
 def _rebuild_family(manifest: Manifest) -> Family:

@@ -1,34 +1,33 @@
 r"""Certificates: is the network right at these inputs? An estimate that does not trust it answers.
 
-    u(λ) = E[φ(S_t) − b₁M₁ − b₂M₂],    M₁, M₂ the martingales of a control v ≈ u  (`martingale.py`),
+    u(λ) = E Y,  Y replicates of an unbiased rule (`estimators.py`), chosen by a pilot (`pilot.py`),
 
-unbiased for every v and b, up to the scheme's discretisation error, which is estimated and added.
-The mean is over independent replicates of a randomised rule: Student's t gives its interval.
+up to the scheme's discretisation error, which is estimated and added. Student's t gives the
+interval of the mean of independent replicates. Without a tolerance there is one look at them, and
+how many paths they have was decided before. With one there are at most three, each with fresh
+replicates and at the confidence 1 − (1 − c)/3 (Bonferroni): stopping when the verdict is clear
+costs no coverage.
 """
 
-import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-from scipy.stats import t as student
 from torch import Tensor
 
-from feynkac.analysis.martingale import Control, controlled
+from feynkac.analysis.estimators import TINY, Estimator, candidates
+from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
+from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
 from feynkac.errors import InputError
-from feynkac.families.family import Family, noise_dim, timed
-from feynkac.sampling.discretisation import estimate_bias
-from feynkac.sampling.labels import draw_paths
-from feynkac.sampling.noise import Draw, Independent, Noise
+from feynkac.families.family import Family, outputs
+from feynkac.sampling.noise import Noise
 from feynkac.sampling.scheme import Scheme
 
-CHUNK = 2**18  # states alive at a time
-REPLICATES = 16
-BIAS_PATHS = 2**10
-PILOT = 2**9  # paths from which the share of the control is found
-TINY = 1e-300  # a variance
+LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
+AIM = 1e-4  # half width relative to 1 + |u|, if nothing else is asked for
 
 Verdict = Literal["within", "outside", "undecided"]
 
@@ -37,23 +36,27 @@ Verdict = Literal["within", "outside", "undecided"]
 class Effort:
     """How hard to look."""
 
+    seconds: float = 1.0
+    """For each input; about what is spent where the aim takes as much."""
+    aim: float | None = None
+    """Half width relative to 1 + |u|; None: a third of the network's own error."""
+    most_paths: int = 2**24
+    """Paths for each input in one look."""
     steps: int = 16
-    """n of a path, at least those of the scheme the solution was trained with."""
-    paths: int = 64
-    """Of one replicate."""
-    most_paths: int = 2**16
-    """Paths an input, at which the search for a narrower interval ends."""
+    """Fewest steps of a path beside the martingale of a control."""
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
         if not 0.0 < self.confidence < 1.0:
             raise InputError(f"confidence must lie between 0 and 1, got {self.confidence}.")
-        if min(self.steps, self.paths, self.most_paths) < 1:
-            raise InputError("steps, paths and most_paths must be at least 1.")
-        if self.most_paths < REPLICATES * self.paths:
+        if not self.seconds > 0.0:
+            raise InputError(f"seconds must be positive, got {self.seconds}.")
+        if self.aim is not None and not self.aim > 0.0:
+            raise InputError(f"the aim is a half width, a positive number; got {self.aim}.")
+        if self.steps < 1 or self.most_paths < 16 * REPLICATES:
             raise InputError(
-                f"an interval needs {REPLICATES} replicates of {self.paths} paths, more than "
-                f"most_paths={self.most_paths}; give fewer paths or a higher cap."
+                f"steps must be at least 1 and most_paths {16 * REPLICATES}, "
+                f"got {self.steps} and {self.most_paths}."
             )
 
 
@@ -64,17 +67,21 @@ class Certificate:
     network: Tensor
     """What the network says."""
     value: Tensor
-    """The unbiased estimate."""
+    """The estimate."""
     statistical: Tensor
     """Half width of its confidence interval."""
     discretisation: Tensor
-    """Bound of the scheme's error at the same confidence; 0 for exact sampling."""
+    """Bound of the scheme's error, after extrapolation; 0 for exact sampling."""
     reduction: Tensor
-    """Variance of as many plain Monte Carlo paths over that of this estimate."""
+    """Variance of as many independent paths over that of this estimate."""
     tolerance: float | None
     confidence: float
-    paths: int
-    """Spent on each input."""
+    paths: Tensor
+    """Spent on each input, those of pilots and earlier looks included; whole numbers."""
+    se: Tensor | None = None
+    """Standard error of the value."""
+    estimators: tuple[str, ...] = ()
+    """How each value was found: scheme and steps, noise, control."""
 
     @property
     def half_width(self) -> Tensor:
@@ -96,6 +103,8 @@ class Certificate:
             self.discretisation.tolist(),
             self.reduction.tolist(),
             self.verdicts,
+            torch.as_tensor(self.paths).expand(len(self.value)).tolist(),
+            self.estimators or ("",) * len(self.value),
             strict=True,
         )
         names = (
@@ -106,8 +115,10 @@ class Certificate:
             "discretisation",
             "variance_reduction",
             "verdict",
+            "paths",
+            "estimator",
         )
-        shared = {"tolerance": self.tolerance, "confidence": self.confidence, "paths": self.paths}
+        shared = {"tolerance": self.tolerance, "confidence": self.confidence}
         return [dict(zip(names, row, strict=True)) | shared for row in columns]
 
     @property
@@ -128,117 +139,136 @@ def certify(
     family: Family,
     scheme: Scheme,
     noise: Noise,
-    control: Control,
+    control: Control | None,
     inputs: Tensor,
     generator: torch.Generator,
     tolerance: float | None = None,
     effort: Effort = Effort(),  # noqa: B008  (frozen)
     report: Callable[[float], None] | None = None,
+    output: int = 0,
 ) -> Certificate:
     """Check `u` at `inputs`.  Shape: `(N, dim)` → `Certificate` of `(N,)`.
 
     Args:
-        u: what is checked.
+        u: what is checked, one number per input.
         family: whose equation it should solve.
-        scheme: how paths are simulated; it gets at least `effort.steps` steps.
-        noise: of the replicates.
-        control: v of the martingale.
+        scheme: how paths are simulated, if the family has no better way of its own.
+        noise: tried too, if it is a cubature.
+        control: v of the martingale, if there is one.
         inputs: where.
         generator: source of randomness.
-        tolerance: replicates are added until the verdict is clear or `effort.most_paths` is spent.
+        tolerance: paths are added until the verdict is clear, or the effort is spent.
         effort: how hard to look.
-        report: called with the fraction of the most paths spent.
+        report: called with the fraction done.
+        output: which component of the family's u is meant.
     """
     if tolerance is not None and not tolerance > 0.0:
         raise InputError(f"a tolerance must be positive, got {tolerance}.")
-    fine = scheme.with_steps(max(effort.steps, scheme.steps))
-    fine.check(family)
+    if not 0 <= output < outputs(family):
+        raise InputError(f"there is no output {output}; there are {outputs(family)}, from 0 on.")
+    scheme.check(family)
     with torch.no_grad():
         network = u(inputs).double().squeeze(-1)
-        bias = estimate_bias(family, fine, noise, inputs, BIAS_PATHS, generator, REPLICATES)
-    quantile = _quantile(REPLICATES, effort.confidence)
-    discretisation = (bias.value.abs() + quantile * bias.error).squeeze(-1)
-    sampler = _Sampler(family, fine, noise, control, generator)
-    shares = sampler.shares(inputs)
-    means, variance, paths = sampler.replicates(inputs, shares, effort.paths, REPLICATES)
-    while True:
-        spent = len(means) * paths
-        half = _quantile(len(means), effort.confidence) * means.std(0) / math.sqrt(len(means))
-        found = Certificate(
-            network=network,
-            value=means.mean(0),
-            statistical=half,
-            discretisation=discretisation,
-            reduction=variance.clamp_min(TINY) / (paths * means.var(0)).clamp_min(TINY),
-            tolerance=tolerance,
-            confidence=effort.confidence,
-            paths=spent,
+        choices = candidates(family, scheme, noise, control, effort.steps, output)
+        search = _Search(choices, inputs.double(), generator, network, tolerance, effort)
+        shares = (1.0,) if tolerance is None else LOOKS
+        for number, share in enumerate(shares):
+            search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares))
+            if report:
+                report((number + 1) / len(shares))
+            if not search.undecided:
+                break
+    if report and search.looks < len(shares):
+        report(1.0)
+    return search.certificate()
+
+
+class _Search:
+    """What is known at each input so far."""
+
+    def __init__(
+        self,
+        choices: list[list[Estimator]],
+        inputs: Tensor,
+        generator: torch.Generator,
+        network: Tensor,
+        tolerance: float | None,
+        effort: Effort,
+    ) -> None:
+        self.choices, self.inputs, self.generator = choices, inputs, generator
+        self.network, self.tolerance, self.effort = network, tolerance, effort
+        self.found = Interval(*(torch.full_like(network, torch.nan) for _ in Interval._fields))
+        self.reduction = torch.ones_like(network)
+        self.spent = torch.zeros(len(network), dtype=torch.int64)
+        self.names = [""] * len(network)
+        self.looks = 0
+
+    @property
+    def undecided(self) -> list[int]:
+        """Inputs to look at (again)."""
+        if self.looks == 0:
+            return list(range(len(self.network)))
+        if self.tolerance is None:
+            return []
+        return [i for i, v in enumerate(self.certificate().verdicts) if v == "undecided"]
+
+    def look(self, share: float, confidence: float) -> None:
+        """Once at all undecided inputs, with a share of the time."""
+        which = self.undecided
+        spent = self.spent[which]
+        seconds, most = share * self.effort.seconds, self.effort.most_paths
+        pilot = Pilot(self.inputs[which], seconds, most, confidence, self.generator, spent)
+        groups = defaultdict(list)
+        for i, plan in zip(which, pilot.plans(self.choices, self._aims(which)), strict=True):
+            groups[plan.work].append((i, plan))
+        self.spent[which] = spent
+        for group in groups.values():
+            self._estimate([i for i, _ in group], [plan for _, plan in group], confidence)
+        self.looks += 1
+
+    def _aims(self, which: list[int]) -> list[float]:
+        """Half widths to reach: of the first look, then what the margin of the verdict asks for."""
+        if self.tolerance is None:
+            relative = self.effort.aim or AIM
+            return [relative * (1.0 + abs(v)) for v in self.network[which].tolist()]
+        if self.looks == 0:
+            return [0.3 * self.tolerance] * len(which)
+        error = (self.network - self.found.value)[which].abs().tolist()
+        return [max(0.5 * abs(e - self.tolerance), 1e-4 * self.tolerance) for e in error]
+
+    def _estimate(self, which: list[int], plans: list[Plan], confidence: float) -> None:
+        """The interval at inputs that share their plan's work."""
+        plan, until = plans[0], clock() + 2.0 * sum(plan.seconds for plan in plans)
+        sample = plan.estimator.replicates(
+            self.inputs[which],
+            plan.paths,
+            plan.replicates,
+            self.generator,
+            late=lambda: clock() > until,
         )
-        if report:
-            report(min(1.0, spent / effort.most_paths))
-        if tolerance is None or "undecided" not in found.verdicts or 2 * spent > effort.most_paths:
-            return found
-        more, *_ = sampler.replicates(inputs, shares, effort.paths, len(means))
-        means = torch.cat([means, more])
+        extrapolated = torch.tensor([p.extrapolated for p in plans], device=self.network.device)
+        now = interval(plan.estimator, sample, extrapolated, plan.paths, confidence)
+        for known, new in zip(self.found, now, strict=True):
+            known[which] = new
+        paths = plan.paths * len(sample.value)
+        variance = sample.second.mean(0) - sample.first.mean(0).square()
+        ratio = variance.clamp_min(TINY) / (paths * now.se.square()).clamp_min(TINY)
+        self.reduction[which] = ratio
+        self.spent[which] += paths
+        for i in which:
+            self.names[i] = plan.estimator.name
 
-
-@dataclass(frozen=True)
-class _Sampler:
-    family: Family
-    scheme: Scheme
-    noise: Noise
-    control: Control
-    generator: torch.Generator
-
-    def shares(self, inputs: Tensor) -> Tensor:
-        """How much of M₁ and M₂ to subtract, by regression on independent paths: `(N, 1, 2)`.
-
-        All of both if the control is good; little if it is bad, so that it does no harm.
-        """
-        rows = max(1, CHUNK // (PILOT * noise_dim(self.family)))
-        return torch.cat([self._shares(block) for block in torch.split(inputs, rows)])
-
-    def _shares(self, inputs: Tensor) -> Tensor:
-        draw = self._draw(Independent(), inputs, PILOT)
-        payoff, martingale = self._simulate(inputs, draw)
-        y, m = payoff.double() - payoff.double().mean(-2, keepdim=True), martingale.double()
-        gram = m.mT @ m
-        ridge = 1e-9 * gram.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None] + TINY
-        eye = torch.eye(2, dtype=gram.dtype, device=gram.device)
-        shares: Tensor = torch.linalg.solve(gram + ridge * eye, m.mT @ y)
-        return shares.mT
-
-    def replicates(
-        self, inputs: Tensor, shares: Tensor, paths: int, count: int
-    ) -> tuple[Tensor, Tensor, int]:
-        """Independent estimates `(count, N)`, the variance of a payoff `(N,)`, paths of each."""
-        rows = max(1, CHUNK // (paths * noise_dim(self.family)))
-        blocks = zip(torch.split(inputs, rows), torch.split(shares, rows), strict=True)
-        found = [[self._one(*block, paths) for _ in range(count)] for block in blocks]
-        stacked = [torch.stack([moments for moments, _ in block]) for block in found]
-        means, first, second = torch.cat(stacked, dim=-1).unbind(1)
-        return means, second.mean(0) - first.mean(0).square(), found[0][0][1]
-
-    def _one(self, inputs: Tensor, shares: Tensor, paths: int) -> tuple[Tensor, int]:
-        """A replicate's estimate and two moments of the payoff `(3, N)`, and its paths.
-
-        The noise may have more paths than asked for, and weights: so have the moments.
-        """
-        draw = self._draw(self.noise, inputs, paths)
-        payoff, martingale = self._simulate(inputs, draw)
-        x, t, p = self.family.domain.split(inputs.unsqueeze(-2))
-        p = timed(self.family, p, torch.zeros_like(t))
-        gain = payoff.double() - self.family.initial(x, p).double()  # 0 at t = 0: no digits lost
-        rest = payoff.double() - (shares * martingale).sum(-1, keepdim=True)
-        parts = torch.cat([rest, gain, gain.square()], dim=-1)
-        return (parts * draw.weights).sum(-2).mT, draw.z.shape[2]
-
-    def _draw(self, noise: Noise, inputs: Tensor, paths: int) -> Draw:
-        return draw_paths(self.family, self.scheme, noise, inputs, paths, self.generator)
-
-    def _simulate(self, inputs: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
-        return controlled(self.family, self.scheme, self.control, inputs, draw.z)
-
-
-def _quantile(count: int, confidence: float) -> float:
-    return float(student.ppf(0.5 + 0.5 * confidence, count - 1))
+    def certificate(self) -> Certificate:
+        """As far as it is known."""
+        return Certificate(
+            network=self.network,
+            value=self.found.value,
+            statistical=self.found.statistical,
+            discretisation=self.found.discretisation,
+            reduction=self.reduction,
+            tolerance=self.tolerance,
+            confidence=self.effort.confidence,
+            paths=self.spent,
+            se=self.found.se,
+            estimators=tuple(self.names),
+        )

@@ -12,8 +12,9 @@ import torch
 from scipy.stats import t as student
 from torch import Tensor
 
-from feynkac.analysis.certificates import REPLICATES, Certificate
+from feynkac.analysis.certificates import Certificate
 from feynkac.analysis.debiasing import MeanError, mean_absolute
+from feynkac.analysis.pilot import REPLICATES
 from feynkac.analysis.uncertainty import Figure
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain

@@ -11,7 +11,7 @@ Outside the region where v is known it is taken at the nearest point.
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from feynkac.analysis.partials import Map, hessian, partial
 from feynkac.families.domain import Domain
@@ -27,6 +27,17 @@ class Control(NamedTuple):
 
     map: Map
     domain: Domain
+    budget: float | None = None
+    """Seconds it was trained for, if that is known."""
+    error: float = 0.0
+    """Relative to that of a linear fit, if that is known; from 1 on it is of no use."""
+
+    def at(self, inputs: Tensor) -> Map:
+        """v for inputs of this dtype, whatever that of a network is."""
+        weights = list(self.map.parameters()) if isinstance(self.map, nn.Module) else []
+        if not weights or weights[0].dtype == inputs.dtype:
+            return self.map
+        return lambda flat: self.map(flat.to(weights[0].dtype)).to(flat.dtype)
 
 
 def controlled(
@@ -61,11 +72,12 @@ def _increment(
     """One term of both.  Shape: `(N, K, 2)`."""
     state, p, dim = moment.state, moment.p, moment.state.shape[-1]
     step = family.diffusion(state, h.sqrt() * z, p)
-    slope = partial(control.map, control.domain, "x", here).reshape(state.shape)
+    v = control.at(here)
+    slope = partial(v, control.domain, "x", here).reshape(state.shape)
     first = (slope * step).sum(-1, keepdim=True)
     if dim > MOST_CURVED:
         return moment.weight * torch.cat([first, torch.zeros_like(first)], dim=-1)
-    curvature = hessian(control.map, control.domain, "x", "x", here)
+    curvature = hessian(v, control.domain, "x", "x", here)
     curvature = curvature.reshape((*state.shape, dim))
     trace = torch.zeros_like(first)
     for unit in torch.eye(z.shape[-1], dtype=state.dtype, device=state.device):

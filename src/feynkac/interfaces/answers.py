@@ -1,5 +1,6 @@
 """The answer to one query, as plain numbers, beside the closed form where there is one."""
 
+import math
 from typing import Any
 
 import torch
@@ -107,18 +108,25 @@ def sweep(solution: Solution, at: dict[str, Any], over: list[str], points: int) 
 
 def certificate_answer(found: Numbers) -> list[tuple[str, str]]:
     """Rows of a table."""
+    digits = _digits(found["half_width"])
     rows = [
-        ("network", f"{found['network']:.6f}"),
-        ("unbiased estimate", f"{found['value']:.6f} ± {found['half_width']:.6f}"),
-        ("  statistical", f"{found['statistical']:.6f}"),
-        ("  discretisation", f"{found['discretisation']:.6f}"),
+        ("network", f"{found['network']:.{digits}f}"),
+        ("estimate", f"{found['value']:.{digits}f} ± {found['half_width']:.2g}"),
+        ("  statistical", f"{found['statistical']:.2g}"),
+        ("  discretisation", f"{found['discretisation']:.2g}"),
         ("confidence", f"{found['confidence']:.0%}"),
         ("paths", str(found["paths"])),
-        ("variance reduction", f"{found['variance_reduction']:.0f}"),
+        ("by", found["estimator"]),
+        ("variance reduction", f"{found['variance_reduction']:.2g}"),
     ]
     limit = found["tolerance"]
     aim = "the interval" if limit is None else f"a tolerance of {limit:g}"
     return [*rows, ("verdict", f"{found['verdict']} ({aim})")]
+
+
+def _digits(half_width: float) -> int:
+    """Decimals that show a half width, at least 6."""
+    return max(6, 1 - math.floor(math.log10(half_width))) if 1e-15 < half_width < 1.0 else 6
 
 
 def answer_rows(found: Numbers) -> list[tuple[str, str, str, str]]:

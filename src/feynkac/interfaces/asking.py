@@ -19,6 +19,7 @@ from feynkac.interfaces.application import (
 from feynkac.interfaces.parsing import parse_correlations, parse_given, parse_point
 
 if TYPE_CHECKING:
+    from feynkac.analysis.certificates import Certificate
     from feynkac.interfaces.tables import Observed
     from feynkac.solution import Solution
 
@@ -38,8 +39,9 @@ def query(
         float | None, typer.Option(help="Of the check; paths are spent until it is decided.")
     ] = None,
     control_budget: Annotated[
-        str, typer.Option(help="Training of the control, once a run.")
-    ] = "20s",
+        str | None,
+        typer.Option(help="Train a control for so long, such as 20s, if plain paths do not do."),
+    ] = None,
     extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Leave the domain.")] = False,
     family: UserFamily = None,
     as_json: Json = False,
@@ -58,9 +60,13 @@ def query(
     points = [parse_point(text) for text in at]
     answers = [answer(solution, point, greeks, extrapolate) for point in points]
     if certify:
-        solution = with_control(solution, run, control_budget)
         for found, point in zip(answers, points, strict=True):
-            found["certificate"] = _certificate(solution, point, tolerance)
+            checked = _checked(solution, point, tolerance)
+            if control_budget is not None and _too_wide(solution, checked):
+                solution = with_control(solution, run, control_budget)
+                checked = _checked(solution, point, tolerance)
+            records = checked.record()
+            found["certificate"] = records[0] if len(records) == 1 else records
     if greeks:
         _warn(beware(solution))
     if as_json:
@@ -72,25 +78,28 @@ def query(
     return None
 
 
-def with_control(solution: "Solution", run: Path, budget: str = "20s") -> "Solution":
-    """The solution with the companion its certificates need, trained now if there is none."""
+def with_control(solution: "Solution", run: Path, budget: str) -> "Solution":
+    """The solution with a companion that was trained for at least so long."""
     from feynkac.control import add_control
     from feynkac.interfaces.console import training_display
 
-    if solution.control is not None:
-        return solution
-    typer.echo(f"training a control for certificates, once for this run ({budget})", err=True)
+    typer.echo(f"plain paths are too noisy: a control for certificates ({budget})", err=True)
     with training_display() as report:
         return add_control(solution, budget, run, report)
 
 
-def _certificate(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> Any:
+def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> "Certificate":
     from feynkac.interfaces.console import fraction_display
 
     with fraction_display("simulating") as report:
-        found = solution.certify(tolerance=tolerance, report=report, **at)
-    records = found.record()
-    return records[0] if len(records) == 1 else records
+        return solution.certify(tolerance=tolerance, report=report, **at)
+
+
+def _too_wide(solution: "Solution", found: "Certificate") -> bool:
+    """Whether a verdict is missing, or without a tolerance the width that was aimed at."""
+    if found.tolerance is not None:
+        return "undecided" in found.verdicts
+    return bool((found.half_width > 1.05 * solution.aim * (1.0 + found.network.abs())).any())
 
 
 def _listed(found: Any) -> list[Any]:

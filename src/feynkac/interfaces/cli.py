@@ -18,7 +18,6 @@ from feynkac.interfaces.application import (
     load_solution,
     print_json,
 )
-from feynkac.interfaces.asking import with_control
 from feynkac.interfaces.parsing import parse_scheme
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def evaluate(
         raise InputError("--out draws the map of errors; add --map.")
     solution = load_solution(run, family)
     if certify:
-        return _map(with_control(solution, run), inputs or 1024, seed, out, as_json)
+        return _map(solution, inputs or 1024, seed, out, as_json)
     with fraction_display("simulating the reference") as report:
         errors = solution.error(
             inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=report

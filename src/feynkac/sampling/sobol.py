@@ -40,7 +40,7 @@ class Sobol(Noise):
         z = math.sqrt(2.0) * torch.erfinv(2.0 * uniform - 1.0)
         z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
         increments = shape.draws if shape.increments is None else shape.increments
-        return mirrored(torch.cat([_along_modes(z[:increments]), z[increments:]]))
+        return mirrored(torch.cat([along_modes(z[:increments]), z[increments:]]))
 
 
 @functools.lru_cache(maxsize=8)
@@ -51,7 +51,7 @@ def _points(count: int, dims: int) -> Tensor:
     return torch.as_tensor(engine.draw(count, dtype=torch.float64) * 2**BITS).to(torch.int32)
 
 
-def _along_modes(z: Tensor) -> Tensor:
+def along_modes(z: Tensor) -> Tensor:
     """Normals of the steps from those of the modes.  Shape: `(m, N, K, d)` → the same."""
     if len(z) == 1:
         return z

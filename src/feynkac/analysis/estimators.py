@@ -1,0 +1,368 @@
+r"""Ways to estimate u(λ) without the network: independent replicates of a randomised rule.
+
+    Y = Σ_k w_k y_k,    y_k what a path earns, or its mean over a part of the noise,
+
+with Sobol' points, stretched or not, or spherical-radial cubature (`Simulated`); or with the
+martingale of a control subtracted (`Controlled`, see `martingale.py`). Where the scheme has a
+discretisation error of weak order q, each replicate is made twice on the same paths, with n and 2n
+steps: the gap  Y_2n − Y_n  says how large the error is, and  Y_2n + gap / (2^q − 1)  removes most.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from feynkac.analysis.martingale import Control, controlled
+from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.family import ExactSampler, Family, OwnSteps, noise_dim, outputs, timed
+from feynkac.sampling.alignment import align
+from feynkac.sampling.discretisation import coarsened, refined
+from feynkac.sampling.exact import Exact
+from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.labels import payoffs
+from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.noise import Draw, Independent, Noise, Shape
+from feynkac.sampling.path import integrates_noise, label_normals, weak_order
+from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.stretched import Stretched
+
+CHUNK, BLOCK = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
+FEWEST = 8  # replicates
+MOST_CUBATURE = 512  # normals of a path for which a random basis is affordable
+REGRESSED = 2**9  # paths from which the share of a control is found
+TINY = 1e-300  # a variance
+ROUNDING = 1e-12  # relative to 1 + |u|
+
+
+class Sample(NamedTuple):
+    """What one replicate says of each input; every tensor `(N,)`, float64."""
+
+    value: Tensor
+    gap: Tensor
+    """Y_2n − Y_n; 0 without discretisation error."""
+    first: Tensor
+    """Mean of what a path earns above φ(x)."""
+    second: Tensor
+    """Mean square of that."""
+    effective: Tensor
+    """How many pairs make up the variation of what paths earn, (Σ|d|)² / Σd²; ∞ without noise."""
+    largest: Tensor
+    """The largest such deviation d, times its weight."""
+
+
+@dataclass(frozen=True)
+class Estimator(ABC):
+    """An unbiased rule for Y_2n (or Y, without discretisation error)."""
+
+    family: Family
+    scheme: Scheme
+    """With n steps."""
+    noise: Noise
+    output: int = 0
+    """Which component of u."""
+
+    @property
+    def order(self) -> int | None:
+        """Weak order q; None: there is no discretisation error."""
+        return weak_order(self.family, self.scheme)
+
+    @property
+    def finest(self) -> Scheme:
+        """With 2n steps where there is a discretisation error."""
+        return self.scheme if self.order is None else refined(self.scheme)
+
+    @property
+    @abstractmethod
+    def normals(self) -> int:
+        """Of one path."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For the reader of a certificate."""
+
+    def with_steps(self, steps: int) -> Self:
+        """The same with another n."""
+        return replace(self, scheme=self.scheme.with_steps(steps))
+
+    def prepared(self, _inputs: Tensor, _generator: torch.Generator) -> "Estimator":
+        """What `sample` is called on, for all replicates at `inputs`."""
+        return self
+
+    @abstractmethod
+    def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
+        """One replicate of about `paths` paths.  Shape: `(N, dim)`, float64 → `(N,)`."""
+
+    def replicates(
+        self,
+        inputs: Tensor,
+        paths: int,
+        count: int,
+        generator: torch.Generator,
+        late: Callable[[], bool] = lambda: False,
+    ) -> Sample:
+        """Independent ones; at least 8 of them if it gets late.  Shape: `(N, dim)` → `(R, N)`."""
+        size = max(1, min(BLOCK // paths, CHUNK // (paths * self.normals)))  # rows at a time
+        together = max(1, size // len(inputs)) if isinstance(self.noise, Stretched) else 1
+        blocks = torch.split(inputs, max(1, size // together))
+        ready = [(self.prepared(block, generator), block) for block in blocks]
+        found: list[Sample] = []
+        done = 0
+        while done < count and not (done >= FEWEST and late()):
+            now = min(together, count - done)
+            parts = [one.several(block, now, paths, generator) for one, block in ready]
+            found.append(Sample(*(torch.cat(part, dim=-1) for part in zip(*parts, strict=True))))
+            done += now
+        return Sample(*(torch.cat(part) for part in zip(*found, strict=True)))
+
+    def several(self, inputs: Tensor, count: int, paths: int, generator: torch.Generator) -> Sample:
+        """Replicates side by side, as more inputs.  Shape: `(N, dim)` → `(count, N)`."""
+        found = self.repeated(count).sample(inputs.repeat(count, 1), paths, generator)
+        return Sample(*(part.reshape(count, len(inputs)) for part in found))
+
+    def repeated(self, _count: int) -> "Estimator":
+        """What `sample` is called on for inputs that are repeated."""
+        return self
+
+
+@dataclass(frozen=True)
+class Simulated(Estimator):
+    """The labels of the family, with any noise."""
+
+    @property
+    def normals(self) -> int:
+        """As many as a label depends on."""
+        return self.finest.draws * label_normals(self.family, self.finest)
+
+    @property
+    def name(self) -> str:
+        """Scheme and noise."""
+        return _spelled(self)
+
+    def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
+        """Cubature has its own number of paths, so there are several rules in a replicate."""
+        rules = _rules(self.noise, paths, self.normals)
+        rows = inputs.repeat_interleave(rules, 0)
+        sums = _Sums(self, rows)
+        for draw in self._draws(rows, paths, generator):
+            earned = payoffs(self.family, self.finest, rows, draw.z)[..., self.output]
+            sums.add(draw, earned, earned, _gap(self, rows, draw, earned))
+        return _together(sums.sample(), rules)
+
+    def _draws(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Iterator[Draw]:
+        """All paths of a replicate, in blocks where the noise has them."""
+        fine, noise = self.finest, self.noise
+        dim = label_normals(self.family, fine)
+        shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
+        most = max(64, min(BLOCK, CHUNK // self.normals) // len(inputs))
+        turned = noise.aligned and not integrates_noise(self.family, fine)
+        draws: Iterable[Draw] = (
+            noise.blocks(shape, most, generator, inputs.dtype)
+            if isinstance(noise, Stretched)
+            else [noise.draw(shape, generator, inputs.dtype)]
+        )
+        for draw in draws:
+            yield align(self.family, inputs, draw) if turned else draw
+
+
+@dataclass(frozen=True)
+class Controlled(Estimator):
+    """The payoff of a path minus the martingales of a control; all of the noise is drawn."""
+
+    control: Control | None = None
+    shares: Tensor | None = None
+    """How much of M₁ and M₂ to subtract, `(N, 1, 2)`."""
+
+    @property
+    def normals(self) -> int:
+        """All."""
+        return self.finest.draws * noise_dim(self.family)
+
+    @property
+    def name(self) -> str:
+        """Scheme, noise, and that there is a control."""
+        return f"{_spelled(self)}, control"
+
+    def prepared(self, inputs: Tensor, generator: torch.Generator) -> "Controlled":
+        """With the shares that regression on independent paths finds.
+
+        All of both if the control is good; little if it is bad, so that it does no harm.
+        """
+        draw = self._draw(Independent(), inputs, REGRESSED, generator)
+        payoff, m = self._simulate(inputs, draw)
+        y = (payoff - payoff.mean(-1, keepdim=True)).unsqueeze(-1)
+        gram = m.mT @ m
+        ridge = 1e-9 * gram.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None] + TINY
+        eye = torch.eye(2, dtype=gram.dtype, device=gram.device)
+        return replace(self, shares=torch.linalg.solve(gram + ridge * eye, m.mT @ y).mT)
+
+    def repeated(self, count: int) -> "Controlled":
+        """With the shares repeated as well."""
+        assert self.shares is not None
+        return replace(self, shares=self.shares.repeat(count, 1, 1))
+
+    def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
+        """The gap is that of the labels: they have the same mean."""
+        draw = self._draw(self.noise, inputs, paths, generator)
+        payoff, martingale = self._simulate(inputs, draw)
+        assert self.shares is not None
+        rest = payoff - (self.shares * martingale).sum(-1)
+        earned = payoffs(self.family, self.finest, inputs, draw.z)[..., self.output]
+        sums = _Sums(self, inputs)
+        sums.add(draw, rest, payoff, _gap(self, inputs, draw, earned))
+        return sums.sample()
+
+    def _draw(self, noise: Noise, inputs: Tensor, paths: int, generator: torch.Generator) -> Draw:
+        fine, dim = self.finest, noise_dim(self.family)
+        shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
+        draw = noise.draw(shape, generator, inputs.dtype)
+        return align(self.family, inputs, draw) if noise.aligned else draw
+
+    def _simulate(self, inputs: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
+        """Payoffs `(N, K)` and martingales `(N, K, 2)`."""
+        assert self.control is not None
+        found = controlled(self.family, self.finest, self.control, inputs, draw.z)
+        return found[0][..., self.output], found[1]
+
+
+def candidates(
+    family: Family, scheme: Scheme, noise: Noise, control: Control | None, steps: int, output: int
+) -> list[list[Estimator]]:
+    """What may be tried, in this order; of rules that differ in their noise only, the best."""
+    kinds: list[Noise] = [Stretched(), Stretched(far=0.0)]
+    found: list[list[Estimator]] = []
+    for choice in _schemes(family, scheme):
+        plain = Simulated(family, choice, Stretched(), output)
+        cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
+        found.append([replace(plain, noise=n) for n in [noise] * cubature + kinds])
+    if control is not None and control.error < 1.0 and outputs(family) == 1:
+        fine = scheme.with_steps(max(1, -(-max(steps, scheme.steps) // 2)))
+        if weak_order(family, scheme) is None:
+            fine = scheme.with_steps(max(steps, scheme.steps))
+        found.append([Controlled(family, fine, Stretched(far=0.0), output, control)])
+    return found
+
+
+def _schemes(family: Family, scheme: Scheme) -> list[Scheme]:
+    """The family's exact sampler and own steps if it has them, else the best that is known."""
+    found: list[Scheme] = []
+    if isinstance(family, ExactSampler) and weak_order(family, Exact()) is None:
+        found.append(Exact())
+    if isinstance(family, OwnSteps):
+        exact = weak_order(family, FamilySteps()) is None
+        found.append(FamilySteps(steps=1 if exact else 2))
+    if found:
+        return found
+    if isinstance(family, AffineLinear) and scheme.order == 1:
+        return [LogOde(steps=2)]
+    return [scheme.with_steps(max(1, scheme.steps // 2))]
+
+
+def _spelled(estimator: Estimator) -> str:
+    """Scheme and noise in words; Sobol' points that are not stretched are just that."""
+    scheme: Any = estimator.finest
+    noise: Any = estimator.noise
+    plain = isinstance(noise, Stretched) and not noise.far
+    return f"{scheme.kind}:{scheme.steps}, {'sobol' if plain else noise.kind}"
+
+
+def _rules(noise: Noise, paths: int, normals: int) -> int:
+    """How many rules of a cubature make up about as many paths."""
+    return max(1, paths // (2 * normals + 1)) if isinstance(noise, SphericalRadial) else 1
+
+
+def _gap(estimator: Estimator, inputs: Tensor, draw: Draw, fine: Tensor) -> Tensor:
+    """y with 2n steps minus y with n, path by path.  Shape: `(N, K)`."""
+    if estimator.order is None:
+        return torch.zeros_like(fine)
+    z = coarsened(draw.z, estimator.finest.increments)
+    coarse = payoffs(estimator.family, estimator.scheme, inputs, z)
+    return fine - coarse[..., estimator.output]
+
+
+class _Sums:
+    """Sums over the paths of each input, block by block; every tensor `(N,)`."""
+
+    def __init__(self, estimator: Estimator, inputs: Tensor) -> None:
+        self.pairs = isinstance(estimator.noise, Stretched)
+        self.start = _now(estimator, inputs)
+        self.still = still(estimator.family, inputs)
+        self.sums: list[Tensor] = []
+        self.largest = torch.zeros_like(self.start.squeeze(-1))
+        self.middle: Tensor | None = None
+        self.paths = 0
+
+    def add(self, draw: Draw, value: Tensor, earned: Tensor, gap: Tensor) -> None:
+        """Of one block, `(N, K)` each; what has no weight may be anything, even infinite."""
+        w = draw.weights.squeeze(-1)
+        gain, rest, gap = (
+            torch.where(w == 0.0, 0.0, part.double())
+            for part in (earned - self.start, value - self.start, gap)  # 0 at t = 0
+        )
+        deviation = self._deviation(w, gain)
+        parts = (w * rest, w * gap, w * gain, w * gain.square(), deviation, deviation.square())
+        sums = [part.sum(-1) for part in parts]
+        self.sums = [a + b for a, b in zip(self.sums, sums, strict=True)] if self.sums else sums
+        self.largest = torch.maximum(self.largest, deviation.amax(-1))
+        self.paths += w.shape[-1]
+
+    def _deviation(self, w: Tensor, gain: Tensor) -> Tensor:
+        """From the most usual gain, of antithetic pairs if there are: what is odd has no error.
+
+        A path far out that alone says what is beyond a kink must not hide among those.
+        """
+        if self.pairs:
+            one, other = gain.chunk(2, dim=-1)
+            w, gain = 2.0 * w[..., : one.shape[-1]], 0.5 * (one + other)
+        if self.middle is None:
+            self.middle = gain.median(-1, keepdim=True).values
+        scale = 1.0 + self.start.abs() + self.middle.abs()
+        far = (gain - self.middle).abs()
+        return (w * torch.where(far > ROUNDING * scale, far, 0.0)).abs()
+
+    def sample(self) -> Sample:
+        """Of all blocks together."""
+        rest, gap, first, second, deviations, squares = self.sums
+        effective = deviations.square() / squares.clamp_min(TINY)
+        return Sample(
+            value=self.start.squeeze(-1) + rest,
+            gap=gap,
+            first=first,
+            second=second,
+            effective=torch.where(self.still, torch.inf, effective),
+            largest=self.paths * self.largest,
+        )
+
+
+def still(family: Family, inputs: Tensor) -> Tensor:
+    """Where nothing is random: t = 0, or σ = 0.  Shape: `(N, dim)` → `(N,)`."""
+    x, t, p = family.domain.split(inputs)
+    dim, p = noise_dim(family), timed(family, p, t)
+    moved = sum(
+        family.diffusion(x, unit.expand(len(x), dim), p).abs().sum(-1)
+        for unit in torch.eye(dim, dtype=x.dtype, device=x.device)
+    )
+    return (t.squeeze(-1) == 0.0) | (torch.as_tensor(moved) == 0.0)
+
+
+def _now(estimator: Estimator, inputs: Tensor) -> Tensor:
+    """φ(x).  Shape: `(N, dim)` → `(N, 1)`."""
+    family = estimator.family
+    x, t, p = family.domain.split(inputs)
+    value = family.initial(x, timed(family, p, torch.zeros_like(t)))
+    return value[..., estimator.output, None].double()
+
+
+def _together(found: Sample, rules: int) -> Sample:
+    """One sample from those of the rules of each input."""
+    if rules == 1:
+        return found
+    parts = [part.unflatten(0, (-1, rules)) for part in found]  # type: ignore[no-untyped-call]
+    means = Sample(*(part.mean(-1) for part in parts))
+    effective, largest = parts[-2].sum(-1), parts[-1].amax(-1) * rules
+    return means._replace(effective=effective, largest=largest)
