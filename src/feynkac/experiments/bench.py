@@ -11,7 +11,6 @@ import math
 import platform
 import re
 import resource
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +26,7 @@ from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.analysis.partials import greek_value
 from feynkac.analysis.rounding import error_text, figure, number
 from feynkac.errors import InputError
+from feynkac.experiments.reproduction.store import Store
 from feynkac.families.family import ClosedForm, Family, NamedGreeks
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
@@ -72,8 +72,13 @@ class Entry:
 
     @property
     def budget(self) -> float:
-        """A hundredth of the paper's seconds, less what the speed of the machine may vary."""
-        return 0.95 * self.gpu_seconds / 100
+        """A hundredth of the paper's seconds."""
+        return self.gpu_seconds / 100
+
+    def asked(self, seed: int, share: float = 1.0) -> dict[str, Any]:
+        """What `solve` is asked for, in this share of the budget."""
+        settings = {"method": "fast", "budget": share * self.budget, "seed": seed}
+        return settings | {"scheme": self.scheme, "evaluations": 1}
 
 
 ENTRIES = (
@@ -220,8 +225,12 @@ def run_bench(
     effort: Effort = Effort(),  # noqa: B008  (frozen)
     report: Report | None = None,
     announce: Announce = lambda _text: None,
+    store: Store | None = None,
 ) -> Bench:
-    """Train each entry for seeds 0 … seeds − 1, measure it, and time the paper's steps."""
+    """Train each entry for seeds 0 … seeds − 1, measure it, and time the paper's steps.
+
+    Trainings that `store` has are not made again.
+    """
     timings: dict[str, float] = {}
     rows = []
     for entry in entries:
@@ -229,7 +238,7 @@ def run_bench(
         if family not in timings:
             announce(f"{family}: timing the paper's method")
             timings[family] = time_paper_step(entry.family, effort.paper_batch_size)
-        rows.append(run_entry(entry, seeds, timings[family], effort, report, announce))
+        rows.append(run_entry(entry, seeds, timings[family], effort, report, announce, store))
         announce(f"{entry.name}: L1 {figure(rows[-1].l1, rows[-1].l1_se)}")
     versions = {name: version(name) for name in ("feynkac", "torch")}
     versions["python"] = platform.python_version()
@@ -243,32 +252,23 @@ def run_entry(
     effort: Effort,
     report: Report | None,
     announce: Announce,
+    store: Store | None = None,
 ) -> Row:
     """One line of the table."""
     reset_peak_memory()
-    solutions, seconds = [], []
+    solutions = []
     for seed in range(seeds):
         announce(f"{entry.name}: training, seed {seed}")
-        start = time.perf_counter()
-        solutions.append(_train(entry, seed, effort, report))
-        seconds.append(time.perf_counter() - start)
-    memory = peak_memory()
+        asked = entry.asked(seed, effort.budget_scale)
+        if store is not None:
+            solutions.append(store.train(entry.family, report, entry.name, **asked))
+        else:
+            solutions.append(solve(entry.family, report=report, **asked))
+    seconds, memory = [solution.manifest.seconds for solution in solutions], peak_memory()
     announce(f"{entry.name}: measuring")
     run = solutions[0].manifest.run
     yardstick = yardstick_for(entry.family, run, effort, biased=entry.scheme is None)
     return _row(entry, yardstick, solutions, seconds, memory, paper_step, effort)
-
-
-def _train(entry: Entry, seed: int, effort: Effort, report: Report | None) -> Solution:
-    return solve(
-        entry.family,
-        method="fast",
-        budget=entry.budget * effort.budget_scale,
-        seed=seed,
-        scheme=entry.scheme,
-        report=report,
-        evaluations=1,
-    )
 
 
 def _row(

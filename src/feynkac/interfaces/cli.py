@@ -128,18 +128,23 @@ def bench(
         Literal["paper", "catalogue"], typer.Option(help="The paper's families, or all others.")
     ] = "paper",
     seeds: Annotated[int, typer.Option(help="Trainings per row.", min=1)] = 1,
+    runs: Annotated[
+        Path | None, typer.Option(help="Folder of the trainings, found again next time.")
+    ] = None,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
     """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
     from feynkac.experiments.bench import Effort, choose_entries, run_bench
+    from feynkac.experiments.reproduction.store import Store
     from feynkac.interfaces.console import print_table, training_display
 
     if suite == "catalogue":
         return _bench_catalogue(family or [], seeds, budget_scale, as_json)
     entries = choose_entries(family or [])
     with training_display() as report:
-        result = run_bench(entries, seeds, Effort(budget_scale), report, _announce)
+        store = None if runs is None else Store(runs)
+        result = run_bench(entries, seeds, Effort(budget_scale), report, _announce, store)
     if as_json:
         return print_json(result.record())
     print_table(f"Mean over {seeds} seed(s), a hundredth of the paper's time", *result.table())

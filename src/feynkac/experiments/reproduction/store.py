@@ -18,11 +18,12 @@ from feynkac.errors import ArtifactError
 from feynkac.experiments.reproduction.version import code_version
 from feynkac.families.family import Family
 from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.sampling.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.solver import execute
+from feynkac.solver import execute, solve
 from feynkac.storage import MANIFEST, WEIGHTS, Manifest
 from feynkac.training.loop import Progress
-from feynkac.training.run import Run, differences, run_to_dict
+from feynkac.training.run import Run, asked_for, differences, run_to_dict
 
 T = TypeVar("T")
 VERSION = "version.json"
@@ -116,6 +117,29 @@ class Store:
         self.used.append(Used(what, seed, seconds, version, method, full, committed))
         return solution
 
+    def train(
+        self,
+        family: Family,
+        report: Callable[[Progress], None] | None = None,
+        what: str = "",
+        full: bool = False,
+        **asked: Any,
+    ) -> Solution:
+        """`solve(family, **asked)` in a folder of its own: carried out, continued, or loaded."""
+        place = self.folder / name_of_asked(family, **asked)
+        if not (place / MANIFEST).exists():
+            solve(family, out=place, report=report, **asked)
+            write_atomically(place / VERSION, json.dumps(code_version()).encode())
+        solution = Solution.load(place, family)
+        version, manifest = trained_by(place, solution.manifest), solution.manifest
+        method, seed = manifest.run.method, manifest.run.training.seed
+        self.used.append(Used(what, seed, manifest.seconds, version, method, full))
+        return solution
+
+    def trained(self, family: Family, **asked: Any) -> bool:
+        """Whether `train` with these words is finished."""
+        return (self.folder / name_of_asked(family, **asked) / MANIFEST).exists()
+
     def has(self, run: Run) -> bool:
         """Whether `run` is finished, here or among the committed ones."""
         return self.find(run) is not None
@@ -153,6 +177,14 @@ def name_of(run: Run) -> str:
     """The folder of a run, readable and different for different ones."""
     identity = sha256(json.dumps(determining(run), sort_keys=True).encode())[:8]
     return f"{run.family.name}-{run.method}-seed-{run.training.seed}-{identity}"
+
+
+def name_of_asked(
+    family: Family, method: str, seed: int, scheme: Scheme | None = None, **training: Any
+) -> str:
+    """The folder of what was asked for in words of `solve`, whatever pilots make of it."""
+    asked = asked_for(family, method, None, scheme, {"seed": seed, **training})
+    return f"{family.name()}-{method}-seed-{seed}-{asked[:8]}"
 
 
 def is_of(folder: Path, run: Run) -> bool:

@@ -62,15 +62,37 @@ def train_paper(table: ErrorTable, settings: Settings) -> Trained:
 
 def train_fast(entry: Entry, table: ErrorTable, settings: Settings) -> Trained:
     """By the fast method, in a hundredth of the paper's time or the budget's share of it."""
-    lengths: dict[str, Any] = {"budget": entry.budget, "seed": 0, "evaluations": 1}
-    first = plan_run(entry.family, "fast", None, entry.scheme, lengths)
-    whole = [_changed(first, seed=seed) for seed in _seeds(settings)]
-    if wanted := _at_full_scale(whole, settings, "fast"):
-        return _carry_out(table, wanted, FULL, settings)
-    seconds = settings.budget / (1 + len(table.entries)) / len(settings.seeds)
-    budget = min(entry.budget, seconds)
-    runs = [_changed(first, seed=seed, budget=budget) for seed in settings.seeds]
-    return _carry_out(table, runs, f"{budget:.0f} s in place of {entry.budget:.0f} s", settings)
+    store, wanted = settings.store, settings.full and "fast" in settings.methods
+    seeds = [
+        seed
+        for seed in _seeds(settings)
+        if (seed in settings.seeds if wanted else store.trained(entry.family, **entry.asked(seed)))
+    ]
+    if seeds:
+        return _train_asked(entry, table, seeds, FULL, settings)
+    budget = min(entry.budget, settings.budget / (1 + len(table.entries)) / len(settings.seeds))
+    scale = f"{budget:.0f} s in place of {entry.budget:.0f} s"
+    return _train_asked(entry, table, settings.seeds, scale, settings, budget / entry.budget)
+
+
+def _train_asked(
+    entry: Entry,
+    table: ErrorTable,
+    seeds: Sequence[int],
+    scale: str,
+    settings: Settings,
+    share: float = 1.0,
+) -> Trained:
+    solutions, several = [], len(table.entries) > 1
+    what = entry.name if several else METHOD_NAMES["fast"]
+    for seed in seeds:
+        asked = entry.asked(seed, share)
+        if not settings.store.trained(entry.family, **asked):
+            settings.announce(f"{table.name}: fast method, seed {seed}")
+        solutions.append(
+            settings.store.train(entry.family, settings.report, what, scale == FULL, **asked)
+        )
+    return Trained(tuple(seeds), solutions, scale)
 
 
 def _seeds(settings: Settings) -> list[int]:
@@ -82,10 +104,6 @@ def _at_full_scale(runs: Sequence[Run], settings: Settings, method: str) -> list
     if settings.full and method in settings.methods:
         return [run for run in runs if run.training.seed in settings.seeds]
     return [run for run in runs if settings.store.has(run)]
-
-
-def _changed(run: Run, **training: Any) -> Run:
-    return replace(run, training=replace(run.training, **training))
 
 
 def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Settings) -> Trained:
