@@ -198,8 +198,8 @@ def _notes(put: Found, basket: Found) -> tuple[str, ...]:
         f"{_place(basket['at'][-1])}.",
         "C is the smallest constant for the errors in this table, at these M: "
         f"{put['constant']:.4g} for Black–Scholes and at least {basket['constant']:.4g} for the "
-        f"basket put. Slopes are fitted to the {FINE} finest M; −1 is weak order 1, "
-        "twice the theorem's −1/2.",
+        "basket put. Slopes are "
+        f"fitted to the {FINE} finest M; −1 is weak order 1, twice the theorem's −1/2.",
         "The L² error is the norm of ū^M − ū in L²(P_Λ): what a network trained on labels of M "
         "steps is off at a typical input. It is by quadrature for Black–Scholes and at "
         f"{basket['inputs']['inputs']:,} random inputs for the basket put, noise subtracted. The "
