@@ -19,9 +19,9 @@ from feynkac.experiments.bench import (
     Effort,
     Report,
     combined_error,
-    reference_text,
     yardstick_for,
 )
+from feynkac.experiments.bench_table import reference_text
 from feynkac.families.family import ClosedForm, Family
 from feynkac.families.models.bachelier import Bachelier
 from feynkac.families.models.barrier import Barrier

@@ -131,6 +131,7 @@ def bench(
     runs: Annotated[
         Path | None, typer.Option(help="Folder of the trainings, found again next time.")
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As in the README.")] = False,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
@@ -147,6 +148,8 @@ def bench(
         result = run_bench(entries, seeds, Effort(budget_scale), report, _announce, store)
     if as_json:
         return print_json(result.record())
+    if markdown:
+        return typer.echo(result.markdown())
     print_table(f"Mean over {seeds} seed(s), a hundredth of the paper's time", *result.table())
     if any(row.source != "the paper" for row in result.rows):
         typer.echo("* the authors' weights, re-measured against the true PDE")

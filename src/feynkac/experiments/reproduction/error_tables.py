@@ -11,7 +11,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from feynkac.experiments.bench import PAPER, Entry
+from feynkac.experiments.bench import Entry
+from feynkac.experiments.bench_table import PAPER
 from feynkac.experiments.reproduction.published import AUTHORS, NETWORK_NOTE, ErrorTable
 from feynkac.experiments.reproduction.result import FULL, Result
 from feynkac.experiments.reproduction.settings import Settings
