@@ -2,7 +2,7 @@ r"""Which estimator, how many steps and paths: from a few replicates that are no
 
 A candidate is tried with few paths, then with more, until its half width can be foretold:
 
-    |gap| / (2^q − 1) ∝ n^{−q},    noise ∝ K^{−r},   r = ¾ until two pilots have measured it.
+    |gap| ∝ n^{−q},    noise ∝ K^{−r},   r = ¾ until two pilots have measured it.
 
 The first candidate that is foretold to reach the aim in the time is taken; if none is, the one with
 the narrowest interval. The interval itself comes from fresh replicates, so that choosing does not
@@ -83,7 +83,8 @@ def interval(
     Where few paths differ from the rest, what was not seen counts: a part ln(1/α)/paths of the
     law, on which a path may earn as much as the farthest one. The same where what is earned jumps:
     of the evenly spaced points of a replicate only those next to the jump vary, and where they
-    seldom do, all replicates may agree.
+    seldom do, all replicates may agree. What extrapolation leaves is bounded by the whole gap, of
+    which it took 1/(2^q − 1): that holds even where the order is not yet to be seen.
     """
     count = len(found.value)
     used = replicates or count
@@ -93,7 +94,7 @@ def interval(
     values = found.value + torch.where(extrapolated, correction, 0.0)
     value, se = values.mean(0), values.std(0)
     apart = torch.maximum((values + correction).std(0), (values - correction).std(0))
-    rest = correction.mean(0).abs() + quantile * (apart - se)
+    rest = found.gap.mean(0).abs() + quantile * (apart - se)
     scale = 1.0 + value.abs()
     effective, rounding = found.effective.mean(0) * used, RESOLUTION * scale
     few, still = effective < (math.inf if jumps(estimator.family) else ENOUGH), effective.isinf()
@@ -117,11 +118,11 @@ class Trial:
     cost: float
     """Seconds of a path."""
     bias: float
-    """Size of the correction."""
+    """Size of the gap."""
     noise: float
     """The rest of the half width."""
     visible: bool
-    """Whether the correction is more than noise."""
+    """Whether the gap is more than noise."""
     rate: float = RATE
     """r, as far as it is known."""
 
@@ -130,11 +131,11 @@ class Trial:
         return self.bias + self.noise * math.pow(self.paths / paths, self.rate)
 
     def steps_wanted(self, aim: float) -> int:
-        """n for which the correction is at most a quarter of the aim; at most 8 times as many."""
+        """n for which the gap is at most 0.4 of the aim; at most 8 times as many."""
         n, order = self.estimator.scheme.steps, self.estimator.order
-        if order is None or not self.visible or self.bias <= 0.25 * aim:
+        if order is None or not self.visible or self.bias <= 0.4 * aim:
             return n
-        doublings = math.ceil(math.log2(4.0 * self.bias / aim) / order)
+        doublings = math.ceil(math.log2(2.5 * self.bias / aim) / order)
         return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
@@ -216,7 +217,7 @@ class Pilot:
         self.spent[indices] += PILOTS * paths
         visible = found.gap.mean(0).abs() > 3.0 * found.gap.std(0) / math.sqrt(PILOTS)
         now = interval(estimator, found, visible, paths, self.confidence, REPLICATES)
-        bias = found.gap.mean(0).abs() / (2 ** (estimator.order or 1) - 1)
+        bias = found.gap.mean(0).abs()
         noise = (now.half_width - bias).nan_to_num(math.inf)
         rows = zip(indices, bias.tolist(), noise.tolist(), visible.tolist(), strict=True)
         return [Trial(i, estimator, paths, cost, b, n, v) for i, b, n, v in rows]
