@@ -31,6 +31,7 @@ GROWTH = 8  # from one pilot to the next
 RATE, SLOWEST, FASTEST = 0.75, 0.5, 1.25
 MOST_PATHS = 2**20  # of one replicate; beyond, more replicates
 MOST_STEPS = 256
+SAFE = 0.5  # of the aim is aimed at
 NORMAL = 0.8  # of 1 − confidence is Student's; the rest is for replicates that are not quite normal
 ENOUGH = 64.0  # paths on which the variation of what paths earn must rest
 RESOLUTION = 1e-12  # what float64 leaves of 1 + |u|
@@ -139,8 +140,8 @@ class Trial:
         return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
-        """K for which the half width is at most 0.7 of the aim: a pilot's noise is itself noisy."""
-        wanted = max(0.7 * aim - self.bias, 0.2 * aim)
+        """K for which the half width is at most half of the aim: a pilot's noise is itself noisy."""
+        wanted = max(SAFE * aim - self.bias, 0.2 * aim)
         if not self.noise > wanted:
             return self.paths
         return int(self.paths * 2 ** min(30, math.ceil(math.log2(self.noise / wanted) / self.rate)))
@@ -242,9 +243,12 @@ class Pilot:
         most = _power_of_two(min(affordable / REPLICATES, MOST_PATHS))
         paths = min(most, trial.paths_wanted(aim))
         half, replicates = trial.half_width(paths), REPLICATES
-        while half > 0.7 * aim and 2 * replicates * paths <= affordable:
-            replicates *= 2
-            half = trial.bias + (half - trial.bias) / math.sqrt(2.0)
+        if half > SAFE * aim and math.isfinite(half):  # more replicates, as the time allows
+            noise = half - trial.bias
+            ratio = (noise / max(SAFE * aim - trial.bias, 0.2 * aim)) ** 2
+            replicates = math.ceil(min(REPLICATES * ratio, affordable / paths))
+            replicates = max(REPLICATES, replicates)
+            half = trial.bias + noise * math.sqrt(REPLICATES / replicates)
         seconds = paths * replicates * trial.cost
         return Plan(trial.estimator, paths, replicates, trial.visible, half, seconds)
 
