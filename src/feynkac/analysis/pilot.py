@@ -2,7 +2,7 @@ r"""Which estimator, how many steps and paths: from a few replicates that are no
 
 A candidate is tried with few paths, then with more, until its half width can be foretold:
 
-    |gap| / (2^q − 1) ∝ n^{−q},    noise ∝ K^{−r},   r = ¾ until two pilots have measured it.
+    |gap| ∝ n^{−q},    noise ∝ K^{−r},   r = ¾ until two pilots have measured it.
 
 The first candidate that is foretold to reach the aim in the time is taken; if none is, the one with
 the narrowest interval. The interval itself comes from fresh replicates, so that choosing does not
@@ -31,6 +31,7 @@ GROWTH = 8  # from one pilot to the next
 RATE, SLOWEST, FASTEST = 0.75, 0.5, 1.25
 MOST_PATHS = 2**20  # of one replicate; beyond, more replicates
 MOST_STEPS = 256
+SAFE = 0.5  # of the aim is aimed at
 NORMAL = 0.8  # of 1 − confidence is Student's; the rest is for replicates that are not quite normal
 ENOUGH = 64.0  # paths on which the variation of what paths earn must rest
 RESOLUTION = 1e-12  # what float64 leaves of 1 + |u|
@@ -83,7 +84,8 @@ def interval(
     Where few paths differ from the rest, what was not seen counts: a part ln(1/α)/paths of the
     law, on which a path may earn as much as the farthest one. The same where what is earned jumps:
     of the evenly spaced points of a replicate only those next to the jump vary, and where they
-    seldom do, all replicates may agree.
+    seldom do, all replicates may agree. What extrapolation leaves is bounded by the whole gap, of
+    which it took 1/(2^q − 1): that holds even where the order is not yet to be seen.
     """
     count = len(found.value)
     used = replicates or count
@@ -93,7 +95,7 @@ def interval(
     values = found.value + torch.where(extrapolated, correction, 0.0)
     value, se = values.mean(0), values.std(0)
     apart = torch.maximum((values + correction).std(0), (values - correction).std(0))
-    rest = correction.mean(0).abs() + quantile * (apart - se)
+    rest = found.gap.mean(0).abs() + quantile * (apart - se)
     scale = 1.0 + value.abs()
     effective, rounding = found.effective.mean(0) * used, RESOLUTION * scale
     few, still = effective < (math.inf if jumps(estimator.family) else ENOUGH), effective.isinf()
@@ -117,11 +119,11 @@ class Trial:
     cost: float
     """Seconds of a path."""
     bias: float
-    """Size of the correction."""
+    """Size of the gap."""
     noise: float
     """The rest of the half width."""
     visible: bool
-    """Whether the correction is more than noise."""
+    """Whether the gap is more than noise."""
     rate: float = RATE
     """r, as far as it is known."""
 
@@ -130,16 +132,16 @@ class Trial:
         return self.bias + self.noise * math.pow(self.paths / paths, self.rate)
 
     def steps_wanted(self, aim: float) -> int:
-        """n for which the correction is at most a quarter of the aim; at most 8 times as many."""
+        """n for which the gap is at most 0.4 of the aim; at most 8 times as many."""
         n, order = self.estimator.scheme.steps, self.estimator.order
-        if order is None or not self.visible or self.bias <= 0.25 * aim:
+        if order is None or not self.visible or self.bias <= 0.4 * aim:
             return n
-        doublings = math.ceil(math.log2(4.0 * self.bias / aim) / order)
+        doublings = math.ceil(math.log2(2.5 * self.bias / aim) / order)
         return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
-        """K for which the half width is at most 0.7 of the aim: a pilot's noise is itself noisy."""
-        wanted = max(0.7 * aim - self.bias, 0.2 * aim)
+        """K for which the half width is at most half of the aim: a pilot's noise is itself noisy."""
+        wanted = max(SAFE * aim - self.bias, 0.2 * aim)
         if not self.noise > wanted:
             return self.paths
         return int(self.paths * 2 ** min(30, math.ceil(math.log2(self.noise / wanted) / self.rate)))
@@ -216,7 +218,7 @@ class Pilot:
         self.spent[indices] += PILOTS * paths
         visible = found.gap.mean(0).abs() > 3.0 * found.gap.std(0) / math.sqrt(PILOTS)
         now = interval(estimator, found, visible, paths, self.confidence, REPLICATES)
-        bias = found.gap.mean(0).abs() / (2 ** (estimator.order or 1) - 1)
+        bias = found.gap.mean(0).abs()
         noise = (now.half_width - bias).nan_to_num(math.inf)
         rows = zip(indices, bias.tolist(), noise.tolist(), visible.tolist(), strict=True)
         return [Trial(i, estimator, paths, cost, b, n, v) for i, b, n, v in rows]
@@ -241,9 +243,12 @@ class Pilot:
         most = _power_of_two(min(affordable / REPLICATES, MOST_PATHS))
         paths = min(most, trial.paths_wanted(aim))
         half, replicates = trial.half_width(paths), REPLICATES
-        while half > 0.7 * aim and 2 * replicates * paths <= affordable:
-            replicates *= 2
-            half = trial.bias + (half - trial.bias) / math.sqrt(2.0)
+        if half > SAFE * aim and math.isfinite(half):  # more replicates, as the time allows
+            noise = half - trial.bias
+            ratio = (noise / max(SAFE * aim - trial.bias, 0.2 * aim)) ** 2
+            replicates = math.ceil(min(REPLICATES * ratio, affordable / paths))
+            replicates = max(REPLICATES, replicates)
+            half = trial.bias + noise * math.sqrt(REPLICATES / replicates)
         seconds = paths * replicates * trial.cost
         return Plan(trial.estimator, paths, replicates, trial.visible, half, seconds)
 

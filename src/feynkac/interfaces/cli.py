@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from feynkac.errors import InputError
-from feynkac.interfaces import authoring, reproducing, searching, solving  # noqa: F401
+from feynkac.interfaces import asking, authoring, reproducing, searching, solving  # noqa: F401
 from feynkac.interfaces.application import (
     Json,
     RunFolder,
