@@ -227,6 +227,7 @@ if TYPE_CHECKING:
     from feynkac.errors import (
         ArtifactError,
         FeynkacError,
+        FeynkacWarning,
         InputError,
         Interrupted,
         NonFiniteError,

@@ -4,7 +4,7 @@ import copy
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,7 +38,7 @@ from feynkac.storage import (
     record_domain,
     write_artifact,
 )
-from feynkac.training.run import differences, record_family
+from feynkac.training.run import differences, record_family, settings_of
 
 CONTROL = "control"  # the folder of the companion
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
@@ -379,17 +379,16 @@ def _rebuild_family(manifest: Manifest) -> Family:
 
 
 def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path) -> None:
-    given, recorded = record_family(family), manifest.family
-    if recorded.source is None:  # an older artifact does not say from which formulas it was made
-        given = replace(given, source=None)
-    found = differences(asdict(given), asdict(recorded))
-    if found and found[0].startswith("source "):
-        found = ["its formulas have changed since"]
+    given, source = record_family(family), manifest.family.source
+    same = replace(manifest.run, family=replace(given, source=source))
+    found = differences(settings_of(same), settings_of(manifest.run))
     # the order of the variables counts: it is that of the network's inputs
     if list(record_domain(family.domain).items()) != list(manifest.domain.items()):
         found.append(f"the domain is another, {family.domain} here")
     if family.domain.exchanged != manifest.exchanged:
         found.append(f"it was trained with {manifest.exchanged or 'no variables'} in order")
+    if source not in (None, given.source):  # an older artifact does not say from which formulas
+        found.append("its formulas have changed since")
     if found:
         raise ArtifactError(
             f"{folder} was trained for another family ({found[0]}); "
