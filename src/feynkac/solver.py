@@ -279,11 +279,12 @@ class _Execution:
                 objective.with_paths, state, paths, training.seed, Allowance(share)
             )
             (paths,) = map(int, team.decide(found))
-        step = time_step(state, objective.with_paths(paths), self.family.domain, training, team)
+        chosen, domain = objective.with_paths(paths), self.family.domain
+        step = time_step(state, chosen, domain, training, team, enough=share)
         evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1
         state.network.train()
         left = budget - self.clock.spent() - self.evaluator.reserved(evaluations) - SAVING
-        evaluations, steps = map(int, team.decide(evaluations, max(1.0, left / step)))
+        evaluations, steps = map(int, team.decide(evaluations, max(FEW_STEPS, left / step)))
         return Decisions(paths, evaluations, inputs, bias), Pace.of(steps), objective
 
     def _objective(self, state: State, scale_inputs: int) -> Objective:

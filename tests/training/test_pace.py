@@ -130,5 +130,5 @@ def test_time_for_evaluations_is_kept_back():
 def test_what_was_written_down_is_repeated_without_a_look_at_the_clock():
     pace = Pace.of(10).ending(at=4, end=20)
     maker = Pacemaker(1.0, lambda: math.inf, lambda: 0.0)
-    assert [maker.end(step, pace) for step in (1, 2, 3)] == [20, 20, 20]
+    assert [maker.end(step, pace) for step in (1, 2, 3, 20)] == [20, 20, 20, 20]
     assert maker.end(4, pace) == 4

@@ -4,6 +4,7 @@ The loop owns no files and no screen. What happens at evaluations, checkpoints a
 handed in as functions.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -164,14 +165,17 @@ def time_step(
     domain: Domain,
     training: Training,
     team: Team = Alone(),  # noqa: B008  (stateless)
+    enough: float = math.inf,
 ) -> float:
-    """Seconds of a step, the second of two that are undone again."""
+    """Seconds of a step, the second of two that are undone again, or of one that took `enough`."""
     before, step = state.tensors(), state.step
     seconds = 0.0
     for _ in range(2):  # the first compiles, where something is compiled
         seconds = state.seconds
         update(state, objective, domain, training, Pace.of(10**9), team)
         seconds, state.seconds = state.seconds - seconds, seconds
+        if team.decide(seconds)[0] > enough:
+            break
     state.restore(before)
     state.step = step
     return seconds

@@ -111,8 +111,8 @@ class Pacemaker:
 
     def end(self, step: int, pace: Pace) -> int:
         """Where a run ends that has just done `step`."""
-        if step < pace.settled:
-            return pace.steps  # it repeats what was written down
+        if step < pace.settled or step == pace.steps:
+            return pace.steps  # it repeats what was written down, or is over
         now = self.spent()
         working, left = now - self.aside(), self.budget - now - self.reserved()
         if self._mark is None:
