@@ -78,6 +78,8 @@ CASES = [
     pytest.param(fk.Digital(), 300, id="digital"),
     pytest.param(fk.OrnsteinUhlenbeck(), 300, id="ornstein-uhlenbeck"),
     pytest.param(fk.Heston(), 100, id="heston"),
+    pytest.param(fk.Rainbow(), 100, id="rainbow"),
+    pytest.param(fk.Spread(), 100, id="spread"),
     pytest.param(fk.Cev(), 100, id="cev"),
 ]
 

@@ -33,6 +33,7 @@ from feynkac.sampling.stretched import Stretched
 
 CHUNK, BLOCK = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
 FEWEST = 8  # replicates
+FIRST_STEPS = {None: 1, 1: 2, 2: 4}  # by weak order; on fewer the gap does not tell the error yet
 MOST_CUBATURE = 512  # normals of a path for which a random basis is affordable
 REGRESSED = 2**9  # paths from which the share of a control is found
 TINY = 1e-300  # a variance
@@ -234,12 +235,10 @@ def candidates(
     family: Family, scheme: Scheme, noise: Noise, control: Control | None, steps: int, output: int
 ) -> list[list[Estimator]]:
     """What may be tried, in this order; of rules that differ in their noise only, the best."""
-    kinds: list[Noise] = [Stretched(), Stretched(far=0.0)]
-    found: list[list[Estimator]] = []
-    for choice in _schemes(family, scheme):
-        plain = Simulated(family, choice, Stretched(), output)
-        cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
-        found.append([replace(plain, noise=n) for n in [noise] * cubature + kinds])
+    plain = Simulated(family, _scheme(family, scheme), Stretched(), output)
+    cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
+    kinds: list[Noise] = [*[noise] * cubature, Stretched(), Stretched(far=0.0)]
+    found: list[list[Estimator]] = [[replace(plain, noise=kind) for kind in kinds]]
     if control is not None and control.error < 1.0 and outputs(family) == 1:
         fine = scheme.with_steps(max(1, -(-max(steps, scheme.steps) // 2)))
         if weak_order(family, scheme) is None:
@@ -248,19 +247,19 @@ def candidates(
     return found
 
 
-def _schemes(family: Family, scheme: Scheme) -> list[Scheme]:
-    """The family's exact sampler and own steps if it has them, else the best that is known."""
-    found: list[Scheme] = []
+def _scheme(family: Family, scheme: Scheme) -> Scheme:
+    """The family's exact sampler or its own steps if it has them, else the best that is known.
+
+    Exact paths come before labels with a part of the noise integrated: these may rest on
+    quadrature, as those of `Rainbow` do, whose error no replicate shows.
+    """
     if isinstance(family, ExactSampler) and weak_order(family, Exact()) is None:
-        found.append(Exact())
+        return Exact()
     if isinstance(family, OwnSteps):
-        exact = weak_order(family, FamilySteps()) is None
-        found.append(FamilySteps(steps=1 if exact else 2))
-    if found:
-        return found
+        return FamilySteps(steps=FIRST_STEPS[weak_order(family, FamilySteps())])
     if isinstance(family, AffineLinear) and scheme.order == 1:
-        return [LogOde(steps=2)]
-    return [scheme.with_steps(max(1, scheme.steps // 2))]
+        return LogOde(steps=2)
+    return scheme.with_steps(max(1, scheme.steps // 2))
 
 
 def _spelled(estimator: Estimator) -> str:

@@ -140,7 +140,7 @@ class Trial:
         return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
-        """K for which the half width is at most half of the aim, as a pilot is itself noisy."""
+        """K for which the half width is at most half of the aim: a pilot is noisy itself."""
         wanted = max(SAFE * aim - self.bias, 0.2 * aim)
         if not self.noise > wanted:
             return self.paths
