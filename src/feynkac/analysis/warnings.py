@@ -1,6 +1,7 @@
 """What speaks against a solution or against the figures of its error, a sentence each.
 
-a largest error far above the typical one;  noise as large as the error;  hardly better than linear
+a largest error far above the typical one;  a reference as noisy as the error;
+an error that sits at few inputs;  hardly better than a linear fit
 """
 
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ SENSELESS = (
 # the catalogue's models is 50 to 700 times L1 after 150 steps, but 0.1 to 1 mean baselines
 CLEAR = 4.0  # standard errors of the reference, of which some input of many is off by chance
 POOR = 0.5  # of the linear fit's error
+CARRIERS = 64  # inputs that carry the error, (Σ|d|)²/Σd²; below it, the interval is often too short
 
 
 def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
@@ -25,7 +27,7 @@ def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
 `solution.error()`), and leave out that corner of the domain or train longer.']
     """
     found = {name: value for name, value in record.items() if value is not None}
-    checks = (_corner(found), _noise(found), _linear(found))
+    checks = (_corner(found), _noise(found), _carriers(found), _linear(found))
     return [sentence for sentence in checks if sentence]
 
 
@@ -49,6 +51,16 @@ def _noise(found: Mapping[str, float]) -> str | None:
         f"the reference's own noise ({number(noise)}) is as large as the error: L1 is between "
         f"{number(found['l1_low'])} and {number(found['l1_high'])}; raise the paths of the "
         "reference (`paths=`, --paths)."
+    )
+
+
+def _carriers(found: Mapping[str, float]) -> str | None:
+    inputs, l2 = found.get("inputs", 0), found.get("l2", 0.0)
+    if not inputs or not l2 or (carriers := inputs * (found["l1"] / l2) ** 2) >= CARRIERS:
+        return None
+    return (
+        f"the error sits at few of the {inputs} inputs (as if at {carriers:.0f} of them): L1 may "
+        "lie above its interval; measure on more (`inputs=`, --inputs)."
     )
 
 

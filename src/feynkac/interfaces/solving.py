@@ -129,7 +129,6 @@ def _carry_out(
 
 
 def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json: bool) -> None:
-    from feynkac.analysis.warnings import warnings_of
     from feynkac.interfaces.console import print_errors, training_display
 
     with training_display() as report:
@@ -137,7 +136,7 @@ def _solve_one(job: Job, distributed: bool, place: Place, start: float, as_json:
     curve = _draw_error_curve(solution, job.folder)
     result = _summary(solution, job.folder) | {"wall_seconds": time.time() - start}
     if as_json:
-        return print_json(result | {"warnings": warnings_of(solution.manifest.history[-1])})
+        return print_json(result)
     print_errors(f"{job.run.family.name}, method {job.run.method}", result)
     return typer.echo(f"saved in {job.folder}" + (f", error curve in {curve}" if curve else ""))
 
@@ -223,6 +222,8 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
 
 
 def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
+    from feynkac.analysis.warnings import warnings_of
+
     manifest = solution.manifest
     return {
         "family": manifest.family.name,
@@ -235,6 +236,7 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
         "paths": manifest.paths,
         "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),
         "versions": manifest.versions,
+        "warnings": warnings_of(manifest.history[-1]),
     }
 
 
