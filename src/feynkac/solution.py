@@ -146,7 +146,8 @@ class Solution:
         """L1 error with its interval on fresh inputs, and its baselines.
 
         Args:
-            inputs: how many; by default 2^16 with a closed form, else 128.
+            inputs: how many; by default 2^16 with a closed form, else 512, or fewer if a path has
+                many normals.
             paths: per input, if the reference is simulated.
             seed: of the inputs and paths.
             scheme: of the simulated reference; by default the one trained with.

@@ -2,12 +2,13 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
+import feynkac as fk
 from feynkac.analysis import metrics
 from feynkac.analysis.metrics import compare, make_yardstick, measure_errors
 from feynkac.families import (
@@ -154,7 +155,7 @@ def test_without_closed_form_the_reference_is_simulated_with_its_error(generator
         measure_errors(zero, BasketPut(), EulerMaruyama(3), generator, None, paths, None, noise)
         for paths, noise in ((64, Independent()), (64 * 16, Independent()))
     )
-    assert few.inputs == many.inputs == 128
+    assert few.inputs == many.inputs == 512
     assert few.reference_se / many.reference_se == pytest.approx(4, rel=0.15)
     assert 0 < many.reference_se < 0.05
 
@@ -171,8 +172,8 @@ def test_a_reference_of_sobol_points_is_sharper_and_agrees():
         for noise in (Independent(), Sobol())
     )
     assert sobol.reference_se < plain.reference_se / 3
-    assert sobol.inputs == plain.inputs == 128
-    assert abs(sobol.l1 - plain.l1) < 4.5 * plain.reference_se / 128**0.5
+    assert sobol.inputs == plain.inputs == 512
+    assert abs(sobol.l1 - plain.l1) < 4.5 * plain.reference_se / 512**0.5
 
 
 def test_a_yardstick_is_made_once_and_measures_the_same_again():
@@ -284,6 +285,21 @@ def test_the_noise_of_a_reference_is_taken_out():
     assert errors.l1 <= errors.l2
 
 
+def test_the_error_of_a_trained_network_is_found_through_noise():
+    """Against a reference as noisy as those of evaluations once were."""
+    network = fk.solve(FAMILY, steps=60, evaluations=1, seed=0).network
+    truth = measure_errors(network, FAMILY, Exact(), torch.Generator().manual_seed(1)).l1
+    generator = torch.Generator().manual_seed(2)
+    yardstick = make_yardstick(Hidden(), Exact(), generator, 512, 2**12, noise=Independent())
+    value, error = yardstick.reference
+    naive = replace(yardstick, reference=Estimate(value, 0 * error)).measure(network)
+    errors = yardstick.measure(network)
+    assert naive.l1 > 4 * truth
+    assert errors.l1_low <= truth <= errors.l1_high < naive.l1
+    quiet = measure_errors(network, Hidden(), Exact(), torch.Generator().manual_seed(2), 4096)
+    assert quiet.l1_low <= truth <= quiet.l1_high < 1.5 * truth
+
+
 def test_a_quiet_reference_needs_no_correction():
     errors, truth, naive = measured(None, None)
     assert errors.reference_se < 0.05 * truth
@@ -305,7 +321,7 @@ def test_the_reference_of_the_basket_is_far_quieter_than_independent_paths():
     family, scheme = BasketPut(), EulerMaruyama(steps=25)
     quiet = make_yardstick(family, scheme, torch.Generator().manual_seed(0)).measure(zero)
     assert quiet.inputs == 128
-    assert quiet.reference_se < 0.0025  # 0.0020 was measured
+    assert quiet.reference_se < 0.0021  # 0.0018 was measured
 
 
 def test_the_noise_of_a_run_does_not_choose_that_of_its_reference(generator):
@@ -346,6 +362,5 @@ def test_a_bad_corner_is_flagged(generator):
     errors = measure_errors(u, FAMILY, Exact(), generator)
     assert errors.l1 < 2e-3
     assert errors.worst["x"] > 9.9995
-    assert len(errors.warnings) == 1
     assert errors.warnings[0].startswith("the largest error, 1.40, is ")
     assert measure_errors(off_by(lambda _: 3e-4), FAMILY, Exact(), generator).warnings == []

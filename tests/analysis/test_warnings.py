@@ -34,6 +34,7 @@ def test_a_record_of_an_older_run_has_fewer_figures():
         ({"max": 1.43}, "the largest error, 1.43, is 3575 times the mean one: look where"),
         ({"reference_se": 5e-4}, "the reference's own noise (5.00e-04) is as large as the error"),
         ({"l1_low": 0.0}, "the reference's own noise (1.00e-05) is as large as the error"),
+        ({"inputs": 100}, "the error sits at few of the 100 inputs (as if at 44 of them)"),
         ({"linear_baseline": 7e-4}, "the error is no better than half of that of a linear fit"),
     ],
 )
@@ -47,7 +48,7 @@ def test_each_has_its_sentence(change, start):
     "change",
     [
         {"max": 0.049, "mean_baseline": 0.01},  # far above the mean, but small
-        {"max": 0.39},  # what predicting the mean is off by
+        {"max": 0.79},  # twice what predicting the mean is off by
         {"max": 1.43, "max_se": 0.35},  # the reference may be wrong there
         {"l1": 0.05, "l1_low": 0.04, "l1_high": 0.06, "max": 1.43},  # bad everywhere
     ],

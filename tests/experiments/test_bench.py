@@ -8,6 +8,7 @@ import torch
 
 import feynkac as fk
 from feynkac.analysis.metrics import Yardstick
+from feynkac.analysis.rounding import figure
 from feynkac.errors import InputError
 from feynkac.experiments.bench import (
     ENTRIES,
@@ -87,7 +88,7 @@ def test_the_printed_table_names_what_is_measured(put):
     columns, (cells,) = put.table()
     assert len(cells) == len(columns)
     shown = dict(zip(columns, cells, strict=True))
-    assert shown["L1 ± s.e."] == f"{put.rows[0].l1:.6f} ± {put.rows[0].l1_se:.6f}"
+    assert shown["L1 ± s.e."] == figure(put.rows[0].l1, put.rows[0].l1_se)
     assert (shown["paper L1"], shown["GPU s"], shown["ref. ±"]) == ("0.0011", "2827", "exact")
 
 
@@ -221,7 +222,7 @@ def test_each_training_is_announced():
         "black-scholes: timing the paper's method",
         "black-scholes: training, seed 0",
         "black-scholes: measuring",
-        f"black-scholes: L1 {row.l1:.6f} ± {row.l1_se:.6f}",
+        f"black-scholes: L1 {figure(row.l1, row.l1_se)}",
     ]
 
 

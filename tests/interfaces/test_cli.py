@@ -412,7 +412,9 @@ def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
 def test_evaluate_measures_what_the_library_measures(put):
     found = results("evaluate", put, "--inputs", 1000, "--seed", 5)
     errors = fk.load(put).error(1000, seed=5)
-    assert found == {"run": str(put), "seed": 5, **errors.record()}
+    assert errors.warnings  # it was trained for two steps
+    more = {"worst": errors.worst, "warnings": errors.warnings}
+    assert found == {"run": str(put), "seed": 5, **errors.record(), **more}
 
 
 def test_evaluate_shows_a_table(put):

@@ -8,7 +8,6 @@ from feynkac.sampling import effort
 from feynkac.sampling.effort import (
     FEWEST_INPUTS,
     FEWEST_PATHS,
-    MOST_PATHS,
     NODES,
     REPLICATES,
     fixed_effort,
@@ -43,10 +42,8 @@ def test_the_trapezoidal_rule_takes_few_nodes():
 
 
 def test_a_fixed_effort_falls_with_the_normals_of_a_path():
-    one, many = (fixed_effort(BasketPut(), EulerMaruyama(steps)) for steps in (25, 800))
-    assert one.inputs == many.inputs == 128
-    assert one.paths == 32 * many.paths
-    assert fixed_effort(BasketPut(), EulerMaruyama(25), inputs=7).inputs == 7
+    sizes = [fixed_effort(BasketPut(), EulerMaruyama(steps)) for steps in (1, 25, 400)]
+    assert sizes == [(512, 1024), (128, 512), (32, 128)]
 
 
 class Clock:
@@ -73,7 +70,7 @@ def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
     assert cost <= max(seconds, 1e-6 * REPLICATES * FEWEST_INPUTS * FEWEST_PATHS)
     if seconds >= 8.0:  # of which compiling takes up to four
         assert cost > 0.1 * seconds
-    assert found.inputs == 128 or found.paths in (FEWEST_PATHS, MOST_PATHS)
+    assert found.paths >= found.inputs or found == (FEWEST_INPUTS, FEWEST_PATHS)
 
 
 def test_a_longer_reference_is_a_larger_one():

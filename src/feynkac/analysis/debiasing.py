@@ -6,7 +6,10 @@ with w(z) = E exp(−(z + Z)²/2κ²). No g is without bias near 0, as |z| has a
 none. A linear program finds the g of least b among those that differ from |y| by at most
 `AMPLITUDE` (after Cai and Low 2011). The bound holds for every δ, also where δ and s depend on each
 other, and for s from 8 replicates as for a known one. The interval allows for the largest bias
-(Armstrong and Kolesár 2018) and, to first order, for skewness (Hall 1992).
+(Armstrong and Kolesár 2018) and, to first order, for skewness (Hall 1992). It cannot know of
+corners that no input has seen: errors of trained networks have kurtosis 700 to 9000, and without
+any noise the interval held the true L1 in 75 to 91 % of samples of 512 inputs, 88 to 98 % of 8192
+(mean ± 1.96 standard errors: 68 to 88 and 82 to 95 %). `warnings.py` says so.
 
 What else was tried on 256 inputs, with normal, constant, skewed, sparse and heavy-tailed δ, s/|δ|
 from 0.1 to 10 and 16 replicates: the mean of |d| is 9 times too large at s/|δ| = 10; the mean of

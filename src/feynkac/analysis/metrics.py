@@ -136,8 +136,8 @@ def make_yardstick(
         family: whose closed form is the reference if it has one.
         scheme: simulates the reference otherwise.
         generator: source of inputs and paths.
-        inputs: how many; by default 2^16 with a closed form, else 128.
-        paths: per input, if the reference is simulated; by default as many as `effort.py` says.
+        inputs: how many; by default 2^16 with a closed form, else as many as `effort.py` says.
+        paths: per input, if the reference is simulated; by default likewise.
         report: called with the fraction done.
         noise: of the simulated reference; by default the quietest. Unless independent, in 16
             replicates.

@@ -1,16 +1,21 @@
 """What speaks against a solution or against the figures of its error, a sentence each.
 
-a largest error far above the typical one;  noise as large as the error;  hardly better than linear
+a largest error far above the typical one;  a reference as noisy as the error;
+an error that sits at few inputs;  hardly better than a linear fit
 """
 
 from collections.abc import Mapping
 
 from feynkac.analysis.rounding import number
 
-FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large. Next to a kink
-# at t = 0 it is 50 to 700 times L1 in good solutions, but below the mean baseline
+FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
+SENSELESS = (
+    2.0  # and so many times the mean baseline. Next to a kink at t = 0, the largest error of
+)
+# the catalogue's models is 50 to 700 times L1 after 150 steps, but 0.1 to 1 mean baselines
 CLEAR = 4.0  # standard errors of the reference, of which some input of many is off by chance
 POOR = 0.5  # of the linear fit's error
+CARRIERS = 64  # inputs that carry the error, (Σ|d|)²/Σd²; below it, the interval is often too short
 
 
 def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
@@ -22,14 +27,14 @@ def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
 `solution.error()`), and leave out that corner of the domain or train longer.']
     """
     found = {name: value for name, value in record.items() if value is not None}
-    checks = (_corner(found), _noise(found), _linear(found))
+    checks = (_corner(found), _noise(found), _carriers(found), _linear(found))
     return [sentence for sentence in checks if sentence]
 
 
 def _corner(found: Mapping[str, float]) -> str | None:
     l1, largest = found.get("l1", 0.0), found.get("max", 0.0)
     certain = largest - CLEAR * found.get("max_se", 0.0)
-    if not certain > max(LARGE, FAR * l1, found.get("mean_baseline", 0.0)):
+    if not certain > max(LARGE, FAR * l1, SENSELESS * found.get("mean_baseline", 0.0)):
         return None
     times = f"{largest / l1:.0f} times the mean one" if l1 else "far above the mean one"
     return (
@@ -46,6 +51,16 @@ def _noise(found: Mapping[str, float]) -> str | None:
         f"the reference's own noise ({number(noise)}) is as large as the error: L1 is between "
         f"{number(found['l1_low'])} and {number(found['l1_high'])}; raise the paths of the "
         "reference (`paths=`, --paths)."
+    )
+
+
+def _carriers(found: Mapping[str, float]) -> str | None:
+    inputs, l2 = found.get("inputs", 0), found.get("l2", 0.0)
+    if not inputs or not l2 or (carriers := inputs * (found["l1"] / l2) ** 2) >= CARRIERS:
+        return None
+    return (
+        f"the error sits at few of the {inputs} inputs (as if at {carriers:.0f} of them): L1 may "
+        "lie above its interval; measure on more (`inputs=`, --inputs)."
     )
 
 

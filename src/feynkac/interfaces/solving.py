@@ -246,6 +246,7 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
 
 
 def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
+
     manifest = solution.manifest
     return {
         "family": manifest.family.name,

@@ -23,11 +23,11 @@ from feynkac.sampling.spherical import SphericalRadial
 from feynkac.sampling.trapezoid import Trapezoid
 
 REPLICATES = 16
-INPUTS = 128
 NORMALS = 2**27  # of all paths, if the size is fixed
-LEAST_NORMALS = 64  # what a path costs, however few it has
+LEAST_NORMALS = 16  # what a path costs, however few it has
 FEWEST_PATHS, MOST_PATHS = 2**4, 2**11  # of one replicate
-FEWEST_INPUTS, MOST_INPUTS = 2**5, 2**9
+FEWEST_INPUTS, MOST_INPUTS = 2**5, 2**10
+PATHS_AN_INPUT = 2  # so many times as many paths as inputs
 NODES = 2**6  # of the trapezoidal rule, more than it needs
 MOST_CUBATURE_PATHS = 2**7
 PILOT_INPUTS, PILOT_PATHS = 16, 2**8
@@ -89,8 +89,8 @@ def paths_of(noise: Noise, paths: int) -> int:
     return min(paths, NODES) if isinstance(noise, Trapezoid) else paths
 
 
-def fixed_effort(family: Family, scheme: Scheme, inputs: int | None = None) -> Effort:
-    """128 inputs, and paths by the number of normals of each.
+def fixed_effort(family: Family, scheme: Scheme) -> Effort:
+    """By the number of normals of a path.
 
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
@@ -99,8 +99,7 @@ def fixed_effort(family: Family, scheme: Scheme, inputs: int | None = None) -> E
         Effort(inputs=128, paths=512)
     """
     normals = max(LEAST_NORMALS, scheme.draws * label_normals(family, scheme))
-    paths = _power(NORMALS / (INPUTS * REPLICATES * normals), FEWEST_PATHS, MOST_PATHS)
-    return Effort(inputs or INPUTS, paths)
+    return _divided(NORMALS / (REPLICATES * normals), MOST_PATHS)
 
 
 def timed_effort(
@@ -108,14 +107,19 @@ def timed_effort(
 ) -> Effort:
     """As much as fits into about `seconds`, by timing a few paths.
 
-    First paths are added, then inputs; 32 inputs with 16 paths per replicate are the least.
+    32 inputs with 16 paths per replicate are the least.
     """
     start = time.perf_counter()
     cost = _cost(family, scheme, noise, TRIAL * seconds, str(generator.device))
     left = max(seconds - (time.perf_counter() - start), COMPILED * seconds)
     total = RESERVE * left / (cost * REPLICATES)
-    paths = _power(total / INPUTS, FEWEST_PATHS, paths_of(noise, MOST_PATHS))
-    return Effort(_power(total / paths, FEWEST_INPUTS, MOST_INPUTS), paths)
+    return _divided(total, paths_of(noise, MOST_PATHS))
+
+
+def _divided(total: float, most: int) -> Effort:
+    """So many paths, among inputs that see all corners and paths that make each value sharp."""
+    inputs = _power(math.sqrt(total / PATHS_AN_INPUT), FEWEST_INPUTS, MOST_INPUTS)
+    return Effort(inputs, _power(total / inputs, FEWEST_PATHS, most))
 
 
 def _cost(family: Family, scheme: Scheme, noise: Noise, seconds: float, device: str) -> float:
