@@ -302,6 +302,7 @@ def test_a_verdict_weighs_error_and_half_width_against_the_tolerance(tolerance, 
         tolerance=tolerance,
         confidence=0.95,
         paths=torch.tensor([1024] * 3),
+        se=value + 0.02,
     )
     torch.testing.assert_close(found.half_width, value + 0.06)
     assert found.verdicts == expected

@@ -50,7 +50,8 @@ def exact_certificate(inputs, statistical=0.0, discretisation=0.0):
         reduction=torch.ones_like(value),
         tolerance=None,
         confidence=0.95,
-        paths=1024,
+        paths=torch.full_like(value, 1024),
+        se=torch.full_like(value, statistical / STUDENT),
     )
 
 

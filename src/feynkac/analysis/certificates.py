@@ -78,7 +78,7 @@ class Certificate:
     confidence: float
     paths: Tensor
     """Spent on each input, those of pilots and earlier looks included; whole numbers."""
-    se: Tensor | None = None
+    se: Tensor
     """Standard error of the value."""
     estimators: tuple[str, ...] = ()
     """How each value was found: scheme and steps, noise, control."""

@@ -9,12 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from scipy.stats import t as student
 from torch import Tensor
 
 from feynkac.analysis.certificates import Certificate
 from feynkac.analysis.debiasing import MeanError, mean_absolute
-from feynkac.analysis.pilot import REPLICATES
 from feynkac.analysis.uncertainty import Figure
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
@@ -65,8 +63,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
         raise InputError(f"a standard error needs at least 2 inputs, got {len(inputs)}.")
     scale = 1.0 + found.value.abs()
     signed = found.error / scale
-    quantile = float(student.ppf(0.5 + 0.5 * found.confidence, REPLICATES - 1))
-    noise, count = found.statistical / quantile / scale, len(signed)
+    noise, count = found.se / scale, len(signed)
     l1 = mean_absolute(signed, noise, found.confidence)
     discretisation = (found.discretisation / scale).mean().item()
     i = int(signed.abs().argmax())
