@@ -29,7 +29,15 @@ def solution(request):
     training = Training(steps=1)
     run = Run(record_family(family), "fast", SMALL, suitable_scheme(family), training, Sobol())
     record = {"step": 1, "l1": 0.5, "l2": 0.6}
-    manifest = make_manifest(run, family.domain, 1, 1.0, network.parameter_count, [record], 1, None)
+    manifest = make_manifest(
+        run,
+        family.domain,
+        steps=1,
+        paths=1,
+        seconds=1.0,
+        parameters=network.parameter_count,
+        history=[record],
+    )
     return fk.Solution(family, network.requires_grad_(False), manifest)
 
 

@@ -107,7 +107,8 @@ def test_every_step_is_reported():
     assert [p.step for p in seen if p.record] == [3, 6, 9]
 
 
-def test_a_budget_becomes_steps():
+def test_a_budget_becomes_steps(monkeypatch):
+    monkeypatch.setattr("feynkac.solver.FEW_STEPS", 10**6)
     with pytest.warns(fk.FeynkacWarning, match="training steps fit into 0.3 seconds"):
         solution = solve(steps=None, budget="0.3s")
     assert solution.manifest.run.training.budget == 0.3

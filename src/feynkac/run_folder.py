@@ -150,7 +150,7 @@ def require_same(ours: dict[str, Any], theirs: Any, folder: Path) -> None:
     found = [line for line in differences(ours, theirs) if not line.startswith(unknown)]
     if not found:
         return
-    way_out = "start over (retrain=True), or choose another folder"
+    way_out = "choose another folder (--out), or start over (retrain=True, --retrain)"
     if len(found) == 1 and found[0].startswith("family.source "):
         name = ours["family"]["name"]
         raise ArtifactError(

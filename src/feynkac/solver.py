@@ -52,6 +52,7 @@ BIAS_INPUTS, BIAS_PATHS = 64, 256  # for the discretisation error
 PILOT_SHARE = 0.08  # of a budget, for the choice of scheme and noise
 SMALL_SHARE = 0.025  # for each of the further pilots
 SAVING = 0.05  # seconds
+FEWEST_STEPS = 10.0  # to begin with; the clock decides
 
 
 def solve(
@@ -284,7 +285,7 @@ class _Execution:
         evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1
         state.network.train()
         left = budget - self.clock.spent() - self.evaluator.reserved(evaluations) - SAVING
-        evaluations, steps = map(int, team.decide(evaluations, max(FEW_STEPS, left / step)))
+        evaluations, steps = map(int, team.decide(evaluations, max(FEWEST_STEPS, left / step)))
         return Decisions(paths, evaluations, inputs, bias), Pace.of(steps), objective
 
     def _objective(self, state: State, scale_inputs: int) -> Objective:
@@ -338,12 +339,14 @@ class _Execution:
 
     def _finish(self, state: State, decisions: Decisions, pace: Pace) -> Solution:
         network, bias = state.network.eval().requires_grad_(False), decisions.bias
+        budgeted = self.run.training.budget is not None
+        pace = pace.closed() if budgeted else pace
         manifest = make_manifest(
             self.run,
             self.family.domain,
             steps=state.step,
             paths=decisions.paths,
-            segments=list(pace.segments) if self.run.training.budget is not None else [],
+            segments=list(pace.segments) if budgeted else [],
             seconds=self.clock.spent(),
             training_seconds=state.seconds,
             discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
@@ -353,6 +356,7 @@ class _Execution:
         )
         solution = Solution(self.family, network, manifest)
         if self.files and self.leads:
+            self.files.keep(self.run, decisions, pace)
             solution.save(self.files.path)
             self.files.drop_checkpoint()
         return solution

@@ -1,6 +1,7 @@
 """Paths that break are refused before training, in a second, with the reason and the input."""
 
 import time
+from dataclasses import dataclass
 
 import pytest
 
@@ -12,6 +13,7 @@ from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
 from feynkac.training.fast import suitable_scheme
 
 
+@dataclass(frozen=True)
 class Root(fk.Family):
     """A square-root process without clamp."""
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from feynkac.analysis.warnings import warnings_of
 from feynkac.interfaces.console import (
     fraction_display,
     print_errors,
@@ -114,7 +115,7 @@ def test_a_record_of_an_older_run_has_no_interval_and_is_printed(capsys):
 
 def test_what_noise_leaves_open_is_said(capsys):
     noisy = {"l1_low": 0.0, "l1_high": 1.5e-4, "reference_se": 3e-4}
-    print_errors("Title", ERRORS | noisy)
+    print_errors("Title", ERRORS | noisy | {"warnings": warnings_of(ERRORS | noisy)})
     out, err = capsys.readouterr()
     assert "at most 1.50e-04" in out
     assert "warning: the reference's own noise (3.00e-04) is as large as the error" in err

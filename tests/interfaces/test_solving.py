@@ -58,7 +58,7 @@ def test_the_seeds_are_those_of_single_runs(tmp_path):
     ("arguments", "message"),
     [
         (["--seeds", "3-1"], "cannot read the seeds '3-1'; expected 0,1 or 0-3"),
-        (["--parallel", "--workers", "2"], "leave --workers away"),
+        (["--parallel", "--workers", "2"], "omit --workers"),
         (["--workers", "10000"], "10000 workers need 10000 CPUs, but this machine has"),
         (["--workers", "1", "--address", "ray://127.0.0.1:1"], "no Ray cluster at ray://127.0.0.1"),
         (["--parallel", "--address", "127.0.0.1:1"], "no Ray cluster at 127.0.0.1:1"),

@@ -126,7 +126,7 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
     if bias := result.get("discretisation"):
         shown["estimated error of the scheme"] = figure(bias["l1"], bias["se"])
     print_table(title, ("", "value"), list(shown.items()))
-    for sentence in result["warnings"]:
+    for sentence in result.get("warnings", ()):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
 
 

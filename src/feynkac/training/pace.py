@@ -63,6 +63,11 @@ class Pace:
                 break
         return 1.0 if step >= self.steps else done
 
+    def closed(self) -> "Pace":
+        """The same, with its end settled."""
+        last = Segment(self.steps, self.steps)
+        return self if self.segments[-1] == last else Pace((*self.segments, last))
+
     def ending(self, at: int, end: int) -> "Pace":
         """The same up to step `at`, then evenly to `end`; unchanged if that is its end already."""
         return self if end == self.steps else Pace((*self.segments, Segment(at, end)))

@@ -60,7 +60,9 @@ class Run:
     scheme: AnyScheme
     training: Training
     noise: AnyNoise = Independent()
-    asked: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    asked: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = dataclasses.field(
+        default=None, compare=False
+    )
     """A hash of what was asked for; the rest was chosen, partly by pilots."""
 
     @property

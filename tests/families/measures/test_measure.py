@@ -310,7 +310,7 @@ def test_errors_are_means_under_the_measures():
 
 
 def test_the_error_map_agrees_with_the_error(solution):
-    found = solution.error_map(64, effort=fk.Effort(paths=16, steps=4))
+    found = solution.error_map(64, effort=fk.Effort(seconds=0.02))
     measured = solution.error(2**13)
     low, high = found.interval
     assert low - 3 * measured.l1_se < measured.l1 < high + 3 * measured.l1_se

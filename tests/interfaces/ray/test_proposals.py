@@ -1,12 +1,15 @@
 """Which trials are proposed: the default, open ones, then Optuna's; and how they are kept."""
 
 import pytest
+import torch
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState
 
+import feynkac as fk
 from feynkac.experiments.trials import Trials, make_search
 from feynkac.interfaces.ray.cluster import PRIVATE
-from feynkac.storage import MANIFEST
+from feynkac.solver import plan_run
+from feynkac.storage import make_manifest, write_artifact
 from feynkac.training.dimension import Choice, Interval
 
 with pytest.MonkeyPatch.context() as patch:  # as the program imports ray
@@ -40,6 +43,16 @@ def end(trials, searcher, trial_id, number, l1=None, **how):
     if l1 is not None:
         (trials.path(number) / "metrics.jsonl").write_text(f'{{"l1": {l1}}}\n')
     searcher.on_trial_complete(trial_id, **how)
+
+
+def finish(folder, l1):
+    """An artifact that says so."""
+    family = fk.BlackScholes()
+    run = plan_run(family, "paper", None, None, {"steps": 1})
+    history = [{"step": 1, "l1": l1}]
+    sizes = {"steps": 1, "paths": 1, "seconds": 0.1, "parameters": 1}
+    manifest = make_manifest(run, family.domain, history=history, **sizes)
+    write_artifact(folder, manifest, {"weight": torch.zeros(1)})
 
 
 def test_the_default_comes_first_even_outside_of_narrower_ranges(tmp_path):
@@ -78,8 +91,8 @@ def test_how_a_trial_ended_is_kept(trials, propose):
     searcher = propose()
     for i in range(4):
         searcher.suggest(str(i))
-    (trials.path(0) / MANIFEST).touch()
-    end(trials, searcher, "0", 0, 0.1)
+    finish(trials.path(0), 0.1)
+    end(trials, searcher, "0", 0)
     end(trials, searcher, "1", 1, 0.2)
     end(trials, searcher, "2", 2, result={"diverged": True})
     end(trials, searcher, "3", 3, error=True)
