@@ -61,6 +61,7 @@ def test_intervals_of_a_coarse_network_cover_the_truth(coarse):
     assert coverage(coarse) >= 0.8
 
 
+@pytest.mark.slow
 def test_with_a_fifth_of_its_error_they_would_not(coarse):
     assert coverage(coarse, 0.2) < 0.65
 

@@ -354,6 +354,7 @@ def test_a_budgets_paths_are_chosen_once_and_kept(tmp_path):
     assert resumed.manifest.run.training.paths == 2
 
 
+@pytest.mark.slow
 def test_a_budget_includes_the_pilots_of_a_family_that_is_dear():
     """Noise that does not commute in two dimensions has dear pilots; they are cut to fit."""
     assert fk.solve(Crossed(), budget=10.0).manifest.seconds == pytest.approx(10.0, rel=0.1)
