@@ -225,6 +225,7 @@ def run_with(dtype, folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_the_default_dtype_of_torch_changes_nothing(tmp_path):
     """Gauss–Newton, Muon and the paper's method, to the last bit; loading, checks, certificates."""
     normal, double = (run_with(name, tmp_path / name) for name in ("float32", "float64"))

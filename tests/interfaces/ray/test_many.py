@@ -18,6 +18,7 @@ from feynkac.storage import MANIFEST
 LOOPBACK = {"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"}
 
 
+@pytest.mark.slow
 def test_two_seeds_at_once(tmp_path):
     """The short smoke: a cluster starts, listens on loopback alone, trains, and is gone."""
     few = ("--steps", 100, "--batch-size", 32, "--paths", 8, "--out", tmp_path / "runs", "--json")
