@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # Threads of torch that wait for each other must give way to other work. As OpenMP starts them, they
-# spin for milliseconds, and a step takes ten times as long on a busy machine.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# spin for milliseconds, and a step takes several times as long on a busy machine.
+os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 __version__ = "0.1.0"
 
