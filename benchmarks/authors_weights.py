@@ -25,22 +25,22 @@ import torch
 from torch import Tensor, nn
 
 from feynkac.analysis.partials import greek_value
-from feynkac.experiments.reproduction.result import describe_machine, markdown_table
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family, NamedGreeks
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
+from feynkac.methods.paper import paper_setup
 from feynkac.networks.multilevel import MultilevelNetwork
 from feynkac.networks.network import Network
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.noise import make_generator
+from feynkac.reproduction.result import describe_machine, markdown_table
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import Estimate, closed_form_values, replicated
-from feynkac.sampling.scheme import Scheme
-from feynkac.sampling.sobol import Sobol
-from feynkac.training.paper import paper_setup
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.scheme import Scheme
 
 NAME = "authors-weights"
 REPOSITORY = "github.com/juliusberner/deep_kolmogorov"

@@ -17,12 +17,12 @@ import torch
 import feynkac as fk
 from feynkac.analysis import certificates, pilot
 from feynkac.analysis.certificates import certify
-from feynkac.experiments.suite import MODELS
+from feynkac.benchmarks.suite import MODELS
 from feynkac.families.family import ClosedForm
-from feynkac.sampling.noise import make_generator
-from feynkac.sampling.sobol import Sobol
-from feynkac.sampling.spherical import SphericalRadial
-from feynkac.training.fast import suitable_scheme
+from feynkac.methods.fast.choices import suitable_scheme
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.spherical import SphericalRadial
 
 ROOT = Path(__file__).parents[1]
 PAPER = {

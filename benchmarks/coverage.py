@@ -12,8 +12,8 @@ import torch
 
 import feynkac as fk
 from feynkac.analysis.certificates import certify
-from feynkac.sampling.noise import make_generator
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 
 CASES = (
     ("black-scholes", fk.BlackScholes(), 1e-3, 2**13),

@@ -21,12 +21,12 @@ from torch import Tensor, nn
 import feynkac as fk
 from feynkac.compilation import can_compile
 from feynkac.networks.network import make_network
+from feynkac.runs.run import Run
 from feynkac.sampling.labels import labels
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
 from feynkac.solver import plan_run
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
-from feynkac.training.run import Run
 from feynkac.training.state import State
 
 TARGET = 0.7

@@ -19,10 +19,10 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch starts its threads
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.training import distribute
-from feynkac.sampling.noise import make_generator
+from feynkac.methods.fitting import make_objective
+from feynkac.runs.run import Run
+from feynkac.sampling.noise.noise import make_generator
 from feynkac.solver import plan_run
-from feynkac.training.fitting import make_objective
-from feynkac.training.run import Run
 
 WORKERS = (1, 2)
 

@@ -9,9 +9,9 @@ import torch
 import feynkac as fk
 from feynkac.analysis.estimators import candidates
 from feynkac.analysis.martingale import Control
+from feynkac.runs.artifact import MANIFEST
 from feynkac.sampling.visited import VisitedDomain
 from feynkac.solution import CONTROL
-from feynkac.storage import MANIFEST
 
 FAMILY = fk.BlackScholes()
 ANYWHERE = fk.Domain(**{**FAMILY.domain.boxes, "x": fk.Box(1e-3, 1e3)})

@@ -9,11 +9,11 @@ import feynkac as fk
 from feynkac.analysis.estimators import candidates
 from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.family import NamedGreeks
+from feynkac.methods.fast.choices import suitable_scheme
 from feynkac.networks.network import make_network
-from feynkac.sampling.sobol import Sobol
-from feynkac.storage import make_manifest
-from feynkac.training.fast import suitable_scheme
-from feynkac.training.run import Run, record_family
+from feynkac.runs.artifact import make_manifest
+from feynkac.runs.run import Run, record_family
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.training.settings import Training
 
 SMALL = fk.Smooth(width=8, depth=1, products=4)

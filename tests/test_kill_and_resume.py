@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.storage import MANIFEST, WEIGHTS, read_artifact
+from feynkac.runs.artifact import MANIFEST, WEIGHTS, read_artifact
 
 STEPS_PER_KILL = 40
 LONGEST_LIFE = 0.2  # seconds from a process's first step to its end

@@ -17,13 +17,18 @@ LAYERS = [
     {"sampling"},
     {"networks"},
     {"training"},
+    {"methods"},
+    {"runs"},
     {"analysis"},
-    {"storage"},
-    {"run_folder", "evaluation"},
+    {"checks"},
+    {"evaluation"},
     {"solution"},
     {"solver"},
     {"control"},
-    {"experiments"},
+    {"plotting"},
+    {"tuning"},
+    {"benchmarks"},
+    {"reproduction"},
     {""},  # the facade, feynkac itself
     {"interfaces"},
 ]
@@ -40,7 +45,8 @@ EXTRAS = {
     "onnxscript",
     "onnxruntime",
 }
-EDGE = {"interfaces", "experiments", "storage", "analysis"}
+OUTER = {"interfaces", "plotting", "tuning", "benchmarks", "reproduction"}
+EDGE = OUTER | {"runs", "analysis"}
 
 
 def module_name(path):
@@ -100,7 +106,7 @@ def test_the_graph_sees_imports_of_every_kind():
     assert "feynkac.families.measures.box" in GRAPH["feynkac.families.domain"]  # at the top
     assert "feynkac.solver" in GRAPH["feynkac.interfaces.solving"]  # inside a function
     assert "feynkac.solution" in GRAPH["feynkac"]  # for type checking
-    assert "matplotlib.figure" in GRAPH["feynkac.experiments.figures"]  # an extra
+    assert "matplotlib.figure" in GRAPH["feynkac.plotting.figures"]  # an extra
 
 
 def run(code):
@@ -114,9 +120,7 @@ def test_help_does_not_wait_for_torch(module):
 
 def test_the_whole_library_works_without_the_extras():
     """Every module below the edge is imported while importing an extra fails."""
-    lower = [
-        name for name in MODULES if f"{name}.".split(".")[1] not in {"interfaces", "experiments"}
-    ]
+    lower = [name for name in MODULES if f"{name}.".split(".")[1] not in OUTER]
     block = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)}, None))"
     run(f"{block}; import {', '.join(lower)}")
 

@@ -11,9 +11,9 @@ import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
-from feynkac.sampling.noise import make_generator
+from feynkac.runs.artifact import MANIFEST, WEIGHTS
+from feynkac.sampling.noise.noise import make_generator
 from feynkac.solution import Solution
-from feynkac.storage import MANIFEST, WEIGHTS
 
 FAMILIES = {
     "black-scholes": fk.BlackScholes(),

@@ -188,7 +188,7 @@ def assert_same_weights(found, expected):
 CASES = """
 import json, sys, torch
 import feynkac as fk
-from feynkac.training.muon import Muon
+from feynkac.training.optimisers.muon import Muon
 
 if sys.argv[1] == "float64":
     torch.set_default_dtype(torch.float64)

@@ -20,7 +20,7 @@ import feynkac.solver
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
 from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
-from feynkac.run_folder import RunFolder
+from feynkac.runs.folder import RunFolder
 from feynkac.solution import Solution
 from feynkac.solver import plan_run
 from still import Holey, Still

@@ -16,9 +16,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Absorbing": "families",
-    "AdamW": "training.optimisers",
+    "AdamW": "training.optimisers.optimiser",
     "AffineLinear": "families",
-    "Antithetic": "sampling.noise",
+    "Antithetic": "sampling.noise.noise",
     "ArtifactError": "errors",
     "Bachelier": "families",
     "Barrier": "families",
@@ -44,34 +44,34 @@ _HOMES = {
     "ErrorMap": "analysis.error_map",
     "Errors": "analysis.metrics",
     "Estimate": "sampling.reference",
-    "EulerMaruyama": "sampling.euler_maruyama",
-    "Exact": "sampling.exact",
+    "EulerMaruyama": "sampling.schemes.euler_maruyama",
+    "Exact": "sampling.schemes.exact",
     "ExactSampler": "families",
     "Family": "families",
-    "FamilySteps": "sampling.family_steps",
+    "FamilySteps": "sampling.schemes.family_steps",
     "FeedForward": "networks.feed_forward",
     "FeynkacError": "errors",
     "FeynkacWarning": "errors",
-    "GaussNewton": "training.gauss_newton",
+    "GaussNewton": "training.optimisers.gauss_newton",
     "GeometricBasket": "families",
     "Greek": "families",
     "HeatGaussian": "families",
     "HeatParaboloid": "families",
     "Heston": "families",
-    "Independent": "sampling.noise",
+    "Independent": "sampling.noise.noise",
     "InputError": "errors",
     "Interrupted": "errors",
     "Jumps": "families",
     "LinearDecay": "training.schedules",
-    "LogOde": "sampling.log_ode",
+    "LogOde": "sampling.schemes.log_ode",
     "LogUniform": "families",
     "Measure": "families",
-    "Milstein": "sampling.milstein",
+    "Milstein": "sampling.schemes.milstein",
     "MultiAsset": "families",
     "Multilevel": "networks.multilevel",
-    "Muon": "training.muon",
+    "Muon": "training.optimisers.muon",
     "NamedGreeks": "families",
-    "NinomiyaVictoir": "sampling.ninomiya_victoir",
+    "NinomiyaVictoir": "sampling.schemes.ninomiya_victoir",
     "NoiseDimension": "families",
     "NonFiniteError": "errors",
     "Normal": "families",
@@ -83,22 +83,22 @@ _HOMES = {
     "Posterior": "analysis.posterior",
     "Problem": "analysis.observations",
     "Progress": "training.loop",
-    "SGD": "training.optimisers",
+    "SGD": "training.optimisers.optimiser",
     "Rainbow": "families",
     "Rate": "families",
     "Sabr": "families",
     "Sampled": "families",
     "Smooth": "networks.smooth",
-    "Sobol": "sampling.sobol",
+    "Sobol": "sampling.noise.sobol",
     "SobolIndices": "analysis.uncertainty",
     "Solution": "solution",
     "Source": "families",
-    "SphericalRadial": "sampling.spherical",
+    "SphericalRadial": "sampling.noise.spherical",
     "Spread": "families",
     "StepDecay": "training.schedules",
     "TimeDependent": "families",
     "Training": "training.settings",
-    "Trapezoid": "sampling.trapezoid",
+    "Trapezoid": "sampling.noise.trapezoid",
     "Uncertainty": "analysis.uncertainty",
     "VectorValued": "families",
     "add_control": "control",
@@ -283,23 +283,23 @@ if TYPE_CHECKING:
     from feynkac.networks.feed_forward import FeedForward
     from feynkac.networks.multilevel import Multilevel
     from feynkac.networks.smooth import Smooth
-    from feynkac.sampling.euler_maruyama import EulerMaruyama
-    from feynkac.sampling.exact import Exact
-    from feynkac.sampling.family_steps import FamilySteps
-    from feynkac.sampling.log_ode import LogOde
-    from feynkac.sampling.milstein import Milstein
-    from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-    from feynkac.sampling.noise import Antithetic, Independent
+    from feynkac.sampling.noise.noise import Antithetic, Independent
+    from feynkac.sampling.noise.sobol import Sobol
+    from feynkac.sampling.noise.spherical import SphericalRadial
+    from feynkac.sampling.noise.trapezoid import Trapezoid
     from feynkac.sampling.reference import Estimate, monte_carlo
-    from feynkac.sampling.sobol import Sobol
-    from feynkac.sampling.spherical import SphericalRadial
-    from feynkac.sampling.trapezoid import Trapezoid
+    from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+    from feynkac.sampling.schemes.exact import Exact
+    from feynkac.sampling.schemes.family_steps import FamilySteps
+    from feynkac.sampling.schemes.log_ode import LogOde
+    from feynkac.sampling.schemes.milstein import Milstein
+    from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
     from feynkac.solution import Solution
     from feynkac.solver import solve
-    from feynkac.training.gauss_newton import GaussNewton
     from feynkac.training.loop import Progress
-    from feynkac.training.muon import Muon
-    from feynkac.training.optimisers import SGD, AdamW
+    from feynkac.training.optimisers.gauss_newton import GaussNewton
+    from feynkac.training.optimisers.muon import Muon
+    from feynkac.training.optimisers.optimiser import SGD, AdamW
     from feynkac.training.schedules import LinearDecay, StepDecay
     from feynkac.training.settings import Training
 

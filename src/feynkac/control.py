@@ -14,12 +14,12 @@ from pathlib import Path
 from feynkac.analysis.martingale import Control
 from feynkac.errors import InputError
 from feynkac.families.family import outputs
+from feynkac.runs.artifact import MANIFEST
+from feynkac.runs.run import Run
 from feynkac.sampling.visited import visited
 from feynkac.solution import CONTROL, Solution
 from feynkac.solver import execute, plan_run
-from feynkac.storage import MANIFEST
 from feynkac.training.loop import Progress
-from feynkac.training.run import Run
 
 NEW = "control.new"  # until it is finished
 

@@ -10,8 +10,8 @@ from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.clock import Clock
 from feynkac.families.family import ClosedForm, Family
 from feynkac.networks.network import Network
-from feynkac.sampling.noise import Independent, make_generator
-from feynkac.training.run import Run
+from feynkac.runs.run import Run
+from feynkac.sampling.noise.noise import Independent, make_generator
 from feynkac.training.state import Record
 
 REFERENCE_SHARE = 0.05  # of a budget

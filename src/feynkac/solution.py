@@ -28,9 +28,7 @@ from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, Greek, NamedGreeks, outputs
 from feynkac.networks.network import Network
-from feynkac.sampling.noise import make_generator
-from feynkac.sampling.scheme import Scheme
-from feynkac.storage import (
+from feynkac.runs.artifact import (
     MANIFEST,
     Manifest,
     read_artifact,
@@ -38,7 +36,9 @@ from feynkac.storage import (
     record_domain,
     write_artifact,
 )
-from feynkac.training.run import differences, record_family, settings_of
+from feynkac.runs.run import differences, record_family, settings_of
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.schemes.scheme import Scheme
 
 CONTROL = "control"  # the folder of the companion
 COARSEST = 1e-3  # certificates of a bad network need not be as bad

@@ -24,24 +24,24 @@ from feynkac.errors import FeynkacWarning, InputError
 from feynkac.evaluation import Evaluator
 from feynkac.families.conformance import check_family
 from feynkac.families.family import Family, outputs
+from feynkac.methods.fast.allocation import choose_paths
+from feynkac.methods.fast.choices import fast_setup
+from feynkac.methods.fitting import SCALE_INPUTS, affordable_scale_inputs, make_objective
+from feynkac.methods.paper import complete_paper_setup
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import make_network
 from feynkac.networks.synchronised import synchronise
-from feynkac.run_folder import RunFolder
+from feynkac.runs.artifact import Discretisation, make_manifest
+from feynkac.runs.folder import RunFolder
+from feynkac.runs.run import Decisions, Run, asked_for, record_family, run_to_dict
 from feynkac.sampling.discretisation import pilot_bias
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution import Solution
-from feynkac.storage import Discretisation, make_manifest
-from feynkac.training.allocation import choose_paths
-from feynkac.training.fast import fast_setup
-from feynkac.training.fitting import SCALE_INPUTS, affordable_scale_inputs, make_objective
 from feynkac.training.loop import Hooks, Progress, time_step, train
 from feynkac.training.objective import Objective
 from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
-from feynkac.training.paper import complete_paper_setup
-from feynkac.training.run import Decisions, Run, asked_for, record_family, run_to_dict
 from feynkac.training.settings import Training, one_sentence, resolve_device, seconds
 from feynkac.training.state import State
 from feynkac.training.team import Alone, Team, make_streams

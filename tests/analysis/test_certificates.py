@@ -19,14 +19,14 @@ from feynkac.analysis.martingale import Control
 from feynkac.analysis.pilot import REPLICATES, interval
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, Box, Domain
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.log_ode import LogOde
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.reference import monte_carlo
-from feynkac.sampling.sobol import Sobol
-from feynkac.sampling.spherical import SphericalRadial
-from feynkac.sampling.stretched import Stretched
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.log_ode import LogOde
 from still import Still
 
 FAMILY = BlackScholes()

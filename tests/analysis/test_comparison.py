@@ -6,7 +6,7 @@ import torch
 import feynkac as fk
 from feynkac.analysis.comparison import compare_maps
 from feynkac.analysis.metrics import make_yardstick
-from feynkac.sampling.exact import Exact
+from feynkac.sampling.schemes.exact import Exact
 
 FAMILY = fk.BlackScholes()
 

@@ -13,8 +13,8 @@ from feynkac.analysis.error_map import BINS, error_map
 from feynkac.analysis.martingale import Control
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, Box, Domain
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.schemes.exact import Exact
 
 FAMILY = BlackScholes()
 DOMAIN = FAMILY.domain

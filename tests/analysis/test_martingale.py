@@ -7,13 +7,13 @@ import torch
 
 from feynkac.analysis.martingale import MOST_CURVED, Control, controlled
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, HeatParaboloid
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import payoffs
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.milstein import Milstein
-from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.noise import normals
+from feynkac.sampling.noise.noise import normals
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.milstein import Milstein
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 CASES = [
     pytest.param(BlackScholes(), Exact(), id="exact, 1 asset"),

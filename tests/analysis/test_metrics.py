@@ -21,13 +21,13 @@ from feynkac.families import (
     Family,
     Heston,
 )
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.noise import Independent
+from feynkac.sampling.noise.noise import Independent
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import Estimate, closed_form_values
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.log_ode import LogOde
 
 FAMILY = BlackScholes()
 

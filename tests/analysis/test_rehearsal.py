@@ -9,8 +9,8 @@ import feynkac as fk
 from feynkac.analysis.rehearsal import check_jumps, check_paths, rehearse
 from feynkac.errors import InputError
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-from feynkac.training.fast import suitable_scheme
+from feynkac.methods.fast.choices import suitable_scheme
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 
 @dataclass(frozen=True)

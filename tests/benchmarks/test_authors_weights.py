@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.experiments.bench import ENTRIES
-from feynkac.experiments.bench_table import REMEASURED_GREEKS
+from feynkac.benchmarks.bench import ENTRIES
+from feynkac.benchmarks.bench_table import REMEASURED_GREEKS
 
 ROOT = Path(__file__).parents[2]
 RECORD = json.loads((ROOT / "docs" / "results" / "authors-weights.json").read_text())

@@ -14,10 +14,10 @@ from statistics import NormalDist
 
 import pytest
 import torch
+from feynkac.benchmarks import ablation
 from typer.testing import CliRunner, Result
 
 import feynkac as fk
-from feynkac.experiments import ablation
 from feynkac.families.catalogue import BUILT_IN
 from feynkac.interfaces.cli import app
 

@@ -16,10 +16,10 @@ from feynkac.interfaces.parsing import (
     parse_scheme,
     parse_seeds,
 )
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.milstein import Milstein
-from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.milstein import Milstein
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typer.testing import CliRunner, Result
 
 import feynkac as fk
 from feynkac.interfaces.cli import app
-from feynkac.storage import read_artifact
-from feynkac.training.preset import Preset, write_preset
+from feynkac.methods.preset import Preset, write_preset
+from feynkac.runs.artifact import read_artifact
 
 PRESET = Preset(
     architecture=fk.Smooth(width=8, depth=1),

@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
-from feynkac.experiments.trials import Trials, make_search
 from feynkac.interfaces.cli import app
+from feynkac.tuning.trials import Trials, make_search
 
 
 def run(*arguments: object) -> Result:

@@ -7,14 +7,14 @@ import torch
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family
 from feynkac.sampling.discretisation import coarsened, estimate_bias, refined
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.milstein import Milstein
-from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.noise import Antithetic, Independent
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.noise.noise import Antithetic, Independent
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.milstein import Milstein
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 SCHEMES = [EulerMaruyama(3), Milstein(3), NinomiyaVictoir(3), LogOde(3)]
 each_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.kind)

@@ -15,12 +15,12 @@ from feynkac.sampling.effort import (
     quietest_noise,
     timed_effort,
 )
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.sobol import Sobol
-from feynkac.sampling.trapezoid import Trapezoid
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.trapezoid import Trapezoid
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.log_ode import LogOde
 
 
 @pytest.mark.parametrize(

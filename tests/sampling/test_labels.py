@@ -7,12 +7,12 @@ import torch
 from scipy import stats
 
 from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid, Heston
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import batches, differential_labels, draw_paths, labels, payoffs
-from feynkac.sampling.noise import Antithetic, Independent, Shape, normals
-from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.noise.noise import Antithetic, Independent, Shape, normals
+from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 EXACT = [BlackScholes(), BlackScholes(2), HeatParaboloid(3), HeatGaussian(5)]
 

@@ -29,15 +29,15 @@ from feynkac.families.family import (
 )
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.milstein import Milstein
-from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.noise import Draw, Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.noise import Draw, Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import moments, weak_order
 from feynkac.sampling.reference import monte_carlo, replicated
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.milstein import Milstein
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 
 def join(family, **at):

@@ -10,14 +10,14 @@ import torch
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, Family, HeatGaussian, HeatParaboloid
 from feynkac.sampling import reference
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import payoffs
-from feynkac.sampling.noise import Antithetic, Independent
+from feynkac.sampling.noise.noise import Antithetic, Independent
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.reference import closed_form_values, monte_carlo, replicated
-from feynkac.sampling.scheme import Scheme
-from feynkac.sampling.sobol import Sobol
-from feynkac.sampling.spherical import SphericalRadial
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.scheme import Scheme
 
 FAMILIES = [BlackScholes(), HeatParaboloid(), HeatGaussian()]
 NOISES = [Independent(), Antithetic(), Sobol(), SphericalRadial()]
@@ -115,7 +115,7 @@ def test_a_million_basket_paths_fit_in_a_gigabyte():
     program = """
 import resource, torch
 from feynkac.families import BasketPut
-from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.reference import monte_carlo
 torch.set_num_threads(1)
 generator = torch.Generator().manual_seed(0)

@@ -11,7 +11,7 @@ from feynkac.families import BasketPut, Box, Domain, Family
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
-from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.training.diagnosis import explain
 from feynkac.training.objective import MeanSquare
 

@@ -14,11 +14,11 @@ from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families import BlackScholes
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
-from feynkac.sampling.exact import Exact
+from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.interrupts import SIGNALS
 from feynkac.training.loop import Hooks, time_step, train, update
 from feynkac.training.objective import Batch, MeanSquare, Objective
-from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.pace import Pace, Segment
 from feynkac.training.schedules import LinearDecay, StepDecay
 from feynkac.training.settings import Training

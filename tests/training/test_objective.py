@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, BlackScholes
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import batches
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.objective import Batch, MeanSquare, Objective
 
 OBJECTIVES = [

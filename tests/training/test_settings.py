@@ -5,7 +5,7 @@ import torch
 from pydantic import ValidationError
 
 from feynkac.errors import InputError
-from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.settings import Training, one_sentence, resolve_device, seconds
 
 

@@ -12,10 +12,10 @@ from feynkac.errors import ArtifactError, InputError
 from feynkac.families import BlackScholes
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
-from feynkac.sampling.exact import Exact
+from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
-from feynkac.training.optimisers import SGD, AdamW
+from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.pace import Pace
 from feynkac.training.schedules import StepDecay
 from feynkac.training.settings import Training

@@ -11,19 +11,19 @@ from torch import distributed, multiprocessing
 
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families import BlackScholes
+from feynkac.methods.fast.sobolev import Scales, Sobolev
+from feynkac.methods.fitting import make_objective
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
 from feynkac.solver import execute, plan_run
 from feynkac.training import team as team_module
-from feynkac.training.fitting import make_objective
-from feynkac.training.gauss_newton import GaussNewton
 from feynkac.training.loop import Hooks, train
-from feynkac.training.muon import Muon
 from feynkac.training.objective import Batch, Objective
-from feynkac.training.optimisers import AdamW
+from feynkac.training.optimisers.gauss_newton import GaussNewton
+from feynkac.training.optimisers.muon import Muon
+from feynkac.training.optimisers.optimiser import AdamW
 from feynkac.training.pace import Pace
-from feynkac.training.sobolev import Scales, Sobolev
 from feynkac.training.state import State
 from feynkac.training.team import Alone, Distributed, make_streams
 

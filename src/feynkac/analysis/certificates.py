@@ -23,8 +23,8 @@ from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
-from feynkac.sampling.noise import Noise
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.noise.noise import Noise
+from feynkac.sampling.schemes.scheme import Scheme
 
 LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
 AIM = 1e-4  # half width relative to 1 + |u|, if nothing else is asked for

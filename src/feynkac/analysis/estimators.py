@@ -19,17 +19,17 @@ from torch import Tensor
 from feynkac.analysis.martingale import Control, controlled
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import ExactSampler, Family, OwnSteps, noise_dim, outputs, timed
-from feynkac.sampling.alignment import align
 from feynkac.sampling.discretisation import coarsened, refined
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import payoffs
-from feynkac.sampling.log_ode import LogOde
-from feynkac.sampling.noise import Draw, Independent, Noise, Shape
+from feynkac.sampling.noise.alignment import align
+from feynkac.sampling.noise.noise import Draw, Independent, Noise, Shape
+from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.path import integrates_noise, label_normals, weak_order
-from feynkac.sampling.scheme import Scheme
-from feynkac.sampling.spherical import SphericalRadial
-from feynkac.sampling.stretched import Stretched
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.scheme import Scheme
 
 CHUNK, BLOCK = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
 FEWEST = 8  # replicates

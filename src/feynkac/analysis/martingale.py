@@ -17,7 +17,7 @@ from feynkac.analysis.partials import Map, hessian, partial
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.sampling.path import Moment, moments
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 MOST_CURVED = 4  # dimensions in which the second-order term is affordable
 

@@ -20,9 +20,9 @@ from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family
 from feynkac.sampling.effort import REPLICATES, fixed_effort, paths_of, quietest_noise, timed_effort
-from feynkac.sampling.noise import Independent, Noise
+from feynkac.sampling.noise.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 CHUNK = 2**15
 KNOWN_INPUTS = 2**16  # with a closed form

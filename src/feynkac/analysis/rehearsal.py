@@ -14,8 +14,8 @@ from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.origin import Origin
 from feynkac.families.point import describe
 from feynkac.sampling.labels import payoffs
-from feynkac.sampling.noise import make_generator, normals
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.schemes.scheme import Scheme
 
 CORNERS, PATHS = 64, 8
 
@@ -25,7 +25,7 @@ def rehearse(family: Family, scheme: Scheme) -> None:
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
-        >>> from feynkac.sampling.exact import Exact
+        >>> from feynkac.sampling.schemes.exact import Exact
         >>> rehearse(BlackScholes(), Exact())
     """
     check_paths(family, scheme)

@@ -121,8 +121,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
 def load_solution(run: Path, family: str | None) -> "Solution":
     """The solution in a folder; `family` says where a user's one is."""
     from feynkac.families.catalogue import find_family
+    from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
-    from feynkac.storage import read_artifact
 
     if family is None:
         return Solution.load(run)

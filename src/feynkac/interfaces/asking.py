@@ -137,7 +137,7 @@ def greeks(
     if over:
         result = sweep(solution, point, over, points)
         if out:
-            from feynkac.experiments.answer_figures import draw_sweep
+            from feynkac.plotting.answer_figures import draw_sweep
 
             draw_sweep(result, out)
         if as_json:
@@ -199,7 +199,7 @@ def calibrate(
             )
         result["posterior"] = drawn.record()
     if out:
-        from feynkac.experiments.answer_figures import draw_calibration, draw_corner
+        from feynkac.plotting.answer_figures import draw_calibration, draw_corner
 
         draw_corner(drawn, found, out) if drawn else draw_calibration(problem, found, out)
         result["figure"] = str(out)
@@ -279,7 +279,7 @@ def uncertainty(
         shares = solution.sobol_indices(laws, seed=seed)
         result["indices"] = shares.record()
     if out:
-        from feynkac.experiments.answer_figures import draw_density, draw_indices
+        from feynkac.plotting.answer_figures import draw_density, draw_indices
 
         draw_indices(shares, out) if shares else draw_density(found, out)
         result["figure"] = str(out)

@@ -108,7 +108,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Solve Black–Scholes, print the error table, draw price and Greeks."""
-    from feynkac.experiments.demo import run_demo
+    from feynkac.benchmarks.demo import run_demo
     from feynkac.interfaces.console import print_table, training_display
 
     with training_display() as report:
@@ -136,9 +136,9 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
-    from feynkac.experiments.bench import Effort, choose_entries, run_bench
-    from feynkac.experiments.reproduction.store import Store
+    from feynkac.benchmarks.bench import Effort, choose_entries, run_bench
     from feynkac.interfaces.console import print_table, training_display
+    from feynkac.reproduction.store import Store
 
     if suite == "catalogue":
         return _bench_catalogue(family or [], seeds, budget_scale, as_json)
@@ -166,7 +166,7 @@ def ablation(
     as_json: Json = False,
 ) -> None:
     """What the fast method loses without each of its ingredients, at equal time."""
-    from feynkac.experiments.ablation import run_ablation, to_markdown
+    from feynkac.benchmarks.ablation import run_ablation, to_markdown
     from feynkac.families.catalogue import find_family
     from feynkac.interfaces.console import print_table, training_display
 
@@ -194,12 +194,12 @@ def dimensions(
     as_json: Json = False,
 ) -> None:
     """Steps and cost to reach an error on the heat equation as the dimension grows."""
-    from feynkac.experiments.dimensions import DIMS, run_dimensions
+    from feynkac.benchmarks.dimensions import DIMS, run_dimensions
     from feynkac.interfaces.console import print_table
 
     study = run_dimensions(_parse_dims(dims) if dims else DIMS, target, seed, steps, _announce)
     if out:
-        from feynkac.experiments.figures import draw_scaling
+        from feynkac.plotting.figures import draw_scaling
 
         draw_scaling(study, out)
     if as_json:
@@ -209,7 +209,7 @@ def dimensions(
 
 
 def _bench_catalogue(names: list[str], seeds: int, budget_scale: float, as_json: bool) -> None:
-    from feynkac.experiments.suite import BUDGET, choose_models, run_suite
+    from feynkac.benchmarks.suite import BUDGET, choose_models, run_suite
     from feynkac.interfaces.console import print_table, training_display
 
     models, budget = choose_models(names), BUDGET * budget_scale
@@ -228,7 +228,7 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
         found = solution.error_map(inputs, seed=seed, report=report)
     result = found.record()
     if out:
-        from feynkac.experiments.answer_figures import draw_error_map
+        from feynkac.plotting.answer_figures import draw_error_map
 
         draw_error_map(found, out)
         result["figure"] = str(out)

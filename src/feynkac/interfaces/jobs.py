@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from feynkac.clock import Clock
     from feynkac.families.family import Family
+    from feynkac.runs.run import Run
     from feynkac.solution import Solution
     from feynkac.training.loop import Progress
-    from feynkac.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Job:
 
     def finished(self) -> bool:
         """Whether the folder holds a result."""
-        from feynkac.storage import MANIFEST
+        from feynkac.runs.artifact import MANIFEST
 
         return (self.folder / MANIFEST).exists()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from feynkac.errors import InputError
 
 if TYPE_CHECKING:
-    from feynkac.sampling.scheme import Scheme
+    from feynkac.sampling.schemes.scheme import Scheme
 
 
 def parse_point(text: str) -> dict[str, Any]:
@@ -46,12 +46,12 @@ def parse_scheme(text: str) -> "Scheme | None":
 
     None leaves the choice to the method.
     """
-    from feynkac.sampling.euler_maruyama import EulerMaruyama
-    from feynkac.sampling.exact import Exact
-    from feynkac.sampling.family_steps import FamilySteps
-    from feynkac.sampling.log_ode import LogOde
-    from feynkac.sampling.milstein import Milstein
-    from feynkac.sampling.ninomiya_victoir import NinomiyaVictoir
+    from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+    from feynkac.sampling.schemes.exact import Exact
+    from feynkac.sampling.schemes.family_steps import FamilySteps
+    from feynkac.sampling.schemes.log_ode import LogOde
+    from feynkac.sampling.schemes.milstein import Milstein
+    from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
     if text == "auto":
         return None

@@ -25,8 +25,8 @@ from feynkac.interfaces.jobs import Place, absolute_spec
 from feynkac.interfaces.parsing import family_settings
 
 if TYPE_CHECKING:
-    from feynkac.experiments.trials import Trials
-    from feynkac.experiments.verdict import Verdict
+    from feynkac.tuning.trials import Trials
+    from feynkac.tuning.verdict import Verdict
 
 
 @command
@@ -58,12 +58,12 @@ def tune(
     """
     import optuna  # noqa: F401  (say that it is missing before anything is done)
 
-    from feynkac.experiments.search_report import write_tensorboard
-    from feynkac.experiments.trials import Trials, make_search
     from feynkac.files import locked
     from feynkac.interfaces.ray.cluster import cluster
     from feynkac.interfaces.ray.watching import search_display
-    from feynkac.training.preset import read_json_object
+    from feynkac.methods.preset import read_json_object
+    from feynkac.tuning.search_report import write_tensorboard
+    from feynkac.tuning.trials import Trials, make_search
 
     if tensorboard and importlib.util.find_spec("tensorboardX") is None:
         raise InputError("--tensorboard needs tensorboardX; pip install tensorboardX.")
@@ -102,8 +102,8 @@ def _interruptible(trials: "Trials", count: int) -> Iterator[None]:
 
 
 def _show(trials: "Trials", verdict: "Verdict", as_json: bool) -> None:
-    from feynkac.experiments.search_report import columns, read_rows, write_results
     from feynkac.interfaces.console import print_table
+    from feynkac.tuning.search_report import columns, read_rows, write_results
 
     result, figure = write_results(trials, verdict), _draw(trials)
     if as_json:
@@ -118,9 +118,9 @@ def _show(trials: "Trials", verdict: "Verdict", as_json: bool) -> None:
 
 def _draw(trials: "Trials") -> Path | None:
     try:
-        from feynkac.experiments.figures import draw_search
+        from feynkac.plotting.figures import draw_search
     except ModuleNotFoundError:  # the plot extra is not installed
         return None
-    from feynkac.experiments.search_report import read_rows
+    from feynkac.tuning.search_report import read_rows
 
     return draw_search(read_rows(trials), trials.folder / "best-so-far.png")

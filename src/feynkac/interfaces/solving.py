@@ -119,9 +119,9 @@ def _plan(
     retrain: bool,
 ) -> Job:
     from feynkac.families.catalogue import find_family
+    from feynkac.methods.preset import Preset, read_preset
+    from feynkac.runs.run import asked_for
     from feynkac.solver import plan_run
-    from feynkac.training.preset import Preset, read_preset
-    from feynkac.training.run import asked_for
 
     family = find_family(spec, family_settings(dim, field or []))
     chosen = read_preset(preset) if preset else Preset()
@@ -267,7 +267,7 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
 
 def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
     try:
-        from feynkac.experiments.figures import draw_error_curve
+        from feynkac.plotting.figures import draw_error_curve
     except ModuleNotFoundError:  # the plot extra is not installed
         return None
     return draw_error_curve(solution.manifest.history, folder / "error.png")

@@ -14,10 +14,10 @@ from torch import Tensor
 from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise import Noise, make_generator
+from feynkac.sampling.noise.noise import Noise, make_generator
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import CHUNK, Estimate, replicated
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 FEWEST_PATHS = 16  # of a pilot
 SIMULATIONS = 26  # that `relative_bias` makes: 8 with n steps, 8 with 2n, and 2 more

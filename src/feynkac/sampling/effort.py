@@ -14,13 +14,13 @@ from typing import NamedTuple
 import torch
 
 from feynkac.families.family import Family
-from feynkac.sampling.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.noise.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals
 from feynkac.sampling.reference import replicated
-from feynkac.sampling.scheme import Scheme
-from feynkac.sampling.sobol import Sobol
-from feynkac.sampling.spherical import SphericalRadial
-from feynkac.sampling.trapezoid import Trapezoid
+from feynkac.sampling.schemes.scheme import Scheme
 
 REPLICATES = 16
 NORMALS = 2**27  # of all paths, if the size is fixed
@@ -48,7 +48,7 @@ def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
-        >>> from feynkac.sampling.exact import Exact
+        >>> from feynkac.sampling.schemes.exact import Exact
         >>> quietest_noise(BlackScholes(), Exact()).kind
         'sobol'
     """
@@ -94,7 +94,7 @@ def fixed_effort(family: Family, scheme: Scheme) -> Effort:
 
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
-        >>> from feynkac.sampling.euler_maruyama import EulerMaruyama
+        >>> from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
         >>> fixed_effort(BasketPut(), EulerMaruyama(steps=25))
         Effort(inputs=128, paths=512)
     """

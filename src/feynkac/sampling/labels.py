@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family, noise_dim
-from feynkac.sampling.alignment import align
-from feynkac.sampling.noise import Draw, Noise, Shape, normals
+from feynkac.sampling.noise.alignment import align
+from feynkac.sampling.noise.noise import Draw, Noise, Shape, normals
 from feynkac.sampling.path import earned, integrates_noise, label_normals
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 
 def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:

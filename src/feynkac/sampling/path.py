@@ -34,9 +34,9 @@ from feynkac.families.family import (
     timed,
 )
 from feynkac.families.point import Params
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.noise import make_generator
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.scheme import Scheme
 
 
 class Moment(NamedTuple):
@@ -208,7 +208,7 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
-        >>> from feynkac.sampling.exact import Exact
+        >>> from feynkac.sampling.schemes.exact import Exact
         >>> weak_order(BlackScholes(), Exact()) is None
         True
     """

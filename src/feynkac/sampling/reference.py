@@ -14,8 +14,8 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise import Noise, normals
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.noise.noise import Noise, normals
+from feynkac.sampling.schemes.scheme import Scheme
 
 CHUNK = 2**20  # normals alive at a time: 8 MB in float64, which stays in cache
 

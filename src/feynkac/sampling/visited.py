@@ -11,9 +11,9 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
-from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.noise.noise import make_generator, normals
 from feynkac.sampling.path import moments
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT = 2**14
 TAIL = 0.02  # of the visits, on each side, that lie outside the region

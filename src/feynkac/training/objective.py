@@ -11,7 +11,7 @@ from torch import Tensor
 from feynkac.families.family import Family
 from feynkac.networks.network import Network
 from feynkac.sampling.labels import labels
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 
 class Batch(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from feynkac.training.optimisers import NonNegative
+from feynkac.training.optimisers.optimiser import NonNegative
 
 
 class Schedule(ABC):

@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from feynkac.errors import InputError
-from feynkac.training.gauss_newton import GaussNewton
-from feynkac.training.muon import Muon
-from feynkac.training.optimisers import SGD, AdamW, Positive
+from feynkac.training.optimisers.gauss_newton import GaussNewton
+from feynkac.training.optimisers.muon import Muon
+from feynkac.training.optimisers.optimiser import SGD, AdamW, Positive
 from feynkac.training.schedules import LinearDecay, StepDecay
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

@@ -6,9 +6,9 @@ import torch
 from feynkac.analysis.checkup.agreement import Agreement, compare_closed_form, compare_sampler
 from feynkac.families import BlackScholes, HeatGaussian, HeatParaboloid
 from feynkac.families.family import OwnSteps
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 
 def changed(family, **members):

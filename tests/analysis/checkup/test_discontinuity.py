@@ -7,7 +7,7 @@ import torch
 
 from feynkac.analysis.checkup.discontinuity import largest_jump, segments
 from feynkac.families import Box, Domain, Family, Params
-from feynkac.sampling.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 
 START = torch.tensor([[[-1.0, 0.0]], [[0.3, 0.1]]], dtype=torch.float64)
 END = torch.tensor([[[2.0, 1.0]], [[0.4, -0.1]]], dtype=torch.float64)

@@ -8,7 +8,7 @@ import torch
 import feynkac as fk
 from feynkac.analysis.checkup.finding import Subject
 from feynkac.analysis.checkup.outlook import cost, scheme_error
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 
 class Growing(fk.Family):

@@ -14,10 +14,10 @@ from feynkac.families import Box
 from feynkac.families.catalogue import family_fields
 from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
-from feynkac.sampling.exact import Exact
 from feynkac.sampling.labels import differential_labels
-from feynkac.sampling.noise import Independent, Shape
+from feynkac.sampling.noise.noise import Independent, Shape
 from feynkac.sampling.reference import monte_carlo
+from feynkac.sampling.schemes.exact import Exact
 
 DOWN, UP = Barrier(), Barrier("up")
 AT = {"x": 100.0, "t": 0.5, "sigma": 0.3, "rate": 0.05, "dividend": 0.02, "strike": 105.0}

@@ -12,10 +12,10 @@ from scipy.stats import ncx2
 from feynkac.families.conformance import check_family
 from feynkac.families.models.cev import Cev
 from feynkac.families.payoff import Payoff
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import monte_carlo, replicated
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 CALL, PUT, DIGITAL = (Cev(Payoff(style)) for style in ("call", "put", "digital"))
 AT = {"x": 100.0, "t": 0.5, "sigma": 0.3, "beta": 0.5, "rate": 0.03, "strike": 105.0}

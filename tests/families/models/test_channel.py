@@ -12,10 +12,10 @@ from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.channel import Channel
 from feynkac.families.point import Params
-from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise import Independent, Shape, make_generator
+from feynkac.sampling.noise.noise import Independent, Shape, make_generator
 from feynkac.sampling.reference import monte_carlo
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 FAMILY = Channel()
 AT = {"x": [-0.5, 0.3], "t": 0.7, "velocity": 1.2, "diffusivity": 0.15, "decay": 0.4}

@@ -10,12 +10,12 @@ from feynkac.families.conformance import check_family
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.double_well import DoubleWell
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise import Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.noise import Independent, Shape, make_generator, normals
 from feynkac.sampling.path import label_normals
 from feynkac.sampling.reference import monte_carlo
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 FAMILY = DoubleWell()
 WALL = 3.0  # V > 30 T there, and a path that starts inside does not come so far

@@ -13,10 +13,10 @@ from feynkac.errors import InputError
 from feynkac.families.models.geometric_basket import GeometricBasket
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.exact import Exact
 
 CALL, PUT, DIGITAL = (Payoff(style, on="geometric") for style in ("call", "put", "digital"))
 STYLES = {

@@ -12,11 +12,11 @@ from scipy.integrate import solve_ivp
 from feynkac.families.conformance import check_family
 from feynkac.families.models.heston import Heston, log_characteristic
 from feynkac.families.payoff import Payoff
-from feynkac.sampling.family_steps import FamilySteps
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 CALL, PUT, DIGITAL = (Heston(Payoff(style)) for style in ("call", "put", "digital"))
 DOMAIN = CALL.domain

@@ -16,14 +16,14 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.payoff import Payoff
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
+from feynkac.methods.fast.choices import suitable_scheme
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.noise import Independent, make_generator
+from feynkac.sampling.noise.noise import Independent, make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import replicated
-from feynkac.sampling.sobol import Sobol
-from feynkac.training.fast import suitable_scheme
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 PAYOFFS = [Payoff(style, on=on) for on in ("max", "min") for style in ("call", "put", "digital")]
 every_payoff = pytest.mark.parametrize("payoff", PAYOFFS, ids=str)

@@ -12,8 +12,8 @@ from processes import Program, alive, listening, wait_until
 import feynkac as fk
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.many import solve_parallel
+from feynkac.runs.artifact import MANIFEST
 from feynkac.solver import plan_run
-from feynkac.storage import MANIFEST
 
 LOOPBACK = {"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"}
 

@@ -6,11 +6,11 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState
 
 import feynkac as fk
-from feynkac.experiments.trials import Trials, make_search
 from feynkac.interfaces.ray.cluster import PRIVATE
+from feynkac.methods.dimension import Choice, Interval
+from feynkac.runs.artifact import make_manifest, write_artifact
 from feynkac.solver import plan_run
-from feynkac.storage import make_manifest, write_artifact
-from feynkac.training.dimension import Choice, Interval
+from feynkac.tuning.trials import Trials, make_search
 
 with pytest.MonkeyPatch.context() as patch:  # as the program imports ray
     for name, value in PRIVATE.items():

@@ -10,7 +10,7 @@ from processes import Program, alive, listening, wait_until
 from test_many import LOOPBACK
 
 import feynkac as fk
-from feynkac.storage import read_artifact
+from feynkac.runs.artifact import read_artifact
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import pytest
 from processes import Program, alive, wait_until
 
 import feynkac as fk
-from feynkac.experiments.trials import ENDED, Trials
-from feynkac.storage import MANIFEST
+from feynkac.runs.artifact import MANIFEST
+from feynkac.tuning.trials import ENDED, Trials
 
 pytestmark = pytest.mark.slow
 PATIENCE = 240.0  # seconds, on a machine that does other things too

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from feynkac.experiments.search_report import read_rows
-from feynkac.experiments.trials import Trial, Trials
 from feynkac.interfaces.ray import watching
 from feynkac.interfaces.ray.watching import best_text, search_display
-from feynkac.training.preset import Preset
+from feynkac.methods.preset import Preset
+from feynkac.tuning.search_report import read_rows
+from feynkac.tuning.trials import Trial, Trials
 
 
 @pytest.fixture

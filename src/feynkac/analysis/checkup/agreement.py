@@ -13,12 +13,12 @@ from torch import Tensor
 from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
 from feynkac.families.point import describe
 from feynkac.sampling.discretisation import coarsened, estimate_bias
-from feynkac.sampling.euler_maruyama import EulerMaruyama
-from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import moments
 from feynkac.sampling.reference import monte_carlo
-from feynkac.sampling.scheme import Scheme
-from feynkac.sampling.sobol import Sobol
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.scheme import Scheme
 
 STANDARD_ERRORS = 4.0
 RARE = 10.0  # paths: a mean over fewer of them has no standard error worth its name

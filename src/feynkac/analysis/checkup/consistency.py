@@ -13,9 +13,9 @@ from feynkac.analysis.rehearsal import check_jumps
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm, Family, jumps, noise_dim, timed
 from feynkac.families.point import Params, Point, describe
-from feynkac.sampling.exact import Exact
-from feynkac.sampling.family_steps import FamilySteps
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 
 INPUTS = 32
 EARLIEST = 0.1  # of the longest time: where the PDE is looked at

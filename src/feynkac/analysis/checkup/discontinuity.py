@@ -13,9 +13,9 @@ from torch import Tensor
 
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
-from feynkac.sampling.noise import make_generator, normals
+from feynkac.sampling.noise.noise import make_generator, normals
 from feynkac.sampling.path import moments
-from feynkac.sampling.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 INPUTS, CELLS, HALVINGS = 32, 32, 36
 VISIBLE = 1e-4  # of the function's range

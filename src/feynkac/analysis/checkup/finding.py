@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from feynkac.families.family import Family
-from feynkac.sampling.scheme import Scheme
-from feynkac.training.fast import default_scheme
+from feynkac.methods.fast.choices import default_scheme
+from feynkac.sampling.schemes.scheme import Scheme
 
 Verdict = Literal["ok", "note", "fail"]
 

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.checkup.finding import Finding, Subject
+from feynkac.methods.fast.choices import fast_setup
 from feynkac.sampling.discretisation import refined, relative_bias
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise import make_generator
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import Estimate
-from feynkac.sampling.sobol import Sobol
-from feynkac.training.fast import fast_setup
 
 INPUTS, PATHS = 16, 128
 NOTEWORTHY = 3e-3  # error of a scheme, in the metric of Eq. (9)

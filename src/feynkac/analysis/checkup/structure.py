@@ -23,7 +23,7 @@ from feynkac.families.formula import Formula, formulas
 from feynkac.families.growth import FASTER, check_growth, measure_growth
 from feynkac.families.point import describe
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise import Antithetic, make_generator
+from feynkac.sampling.noise.noise import Antithetic, make_generator
 
 INPUTS, PATHS = 64, 16
 SUPERLINEAR = 1.0 + math.log10(FASTER)

@@ -57,7 +57,7 @@ def solve_parallel(
 def _start(index: int, job: Job, channel: Any) -> Any:
     import ray
 
-    from feynkac.training.run import run_to_dict
+    from feynkac.runs.run import run_to_dict
 
     gpus = ray.cluster_resources().get("GPU", 0) >= 1 and job.run.training.device != "cpu"
     task = ray.remote(num_cpus=1, num_gpus=int(gpus), max_retries=RETRIES)(_solve)
@@ -75,7 +75,7 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
     import torch
 
     from feynkac.families.catalogue import find_family
-    from feynkac.training.run import run_from_dict
+    from feynkac.runs.run import run_from_dict
 
     torch.set_num_threads(1)
     settings = run_from_dict(run)

@@ -13,11 +13,11 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from feynkac.experiments.trials import ENDED, Status, Trial, Trials
 from feynkac.files import sha256
-from feynkac.storage import MANIFEST
-from feynkac.training.dimension import Choice, Dimension, Interval
-from feynkac.training.search import SearchSpace
+from feynkac.methods.dimension import Choice, Dimension, Interval
+from feynkac.methods.search import SearchSpace
+from feynkac.runs.artifact import MANIFEST
+from feynkac.tuning.trials import ENDED, Status, Trial, Trials
 
 WORST = 1.0
 """The L1 error of u = 0 is smaller: what a trial without a finite error counts as."""

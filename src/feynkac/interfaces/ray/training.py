@@ -79,7 +79,7 @@ def _trainer(job: Job, scratch: str, channel: Any, local: bool) -> Any:
     from ray.train import FailureConfig, RunConfig, ScalingConfig
     from ray.train.torch import TorchTrainer
 
-    from feynkac.training.run import run_to_dict
+    from feynkac.runs.run import run_to_dict
 
     workers = job.run.training.workers
     gpus = _use_gpus(job.run.training.device, workers, ray.cluster_resources().get("GPU", 0))
@@ -134,8 +134,8 @@ def _work(config: dict[str, Any]) -> None:
     from torch import distributed
 
     from feynkac.families.catalogue import find_family
+    from feynkac.runs.run import run_from_dict
     from feynkac.solver import execute
-    from feynkac.training.run import run_from_dict
     from feynkac.training.team import Distributed
 
     torch.set_num_threads(config["threads"])

@@ -16,14 +16,14 @@ import torch
 from ray import tune
 
 from feynkac.errors import NonFiniteError
-from feynkac.experiments.trials import ENDED, Search, Trials, train_preset
-from feynkac.experiments.verdict import Verdict, judge
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.application import debugging
 from feynkac.interfaces.ray.proposals import WORST, Halving, Proposals
+from feynkac.methods.search import SearchSpace
 from feynkac.solution import Solution
 from feynkac.training.loop import Progress
-from feynkac.training.search import SearchSpace
+from feynkac.tuning.trials import ENDED, Search, Trials, train_preset
+from feynkac.tuning.verdict import Verdict, judge
 
 DIVERGED = (NonFiniteError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
 FAILURES = 3  # of a trial's process, after which it is given up

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from feynkac.experiments.search_report import Row, columns, read_rows
-from feynkac.experiments.trials import Trials
+from feynkac.tuning.search_report import Row, columns, read_rows
+from feynkac.tuning.trials import Trials
 
 PERIOD = 1.0  # seconds between two looks
 

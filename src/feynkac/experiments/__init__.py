@@ -1,1 +1,0 @@
-"""Runs worth repeating, with tables and figures: the demo."""

@@ -1,0 +1,1 @@
+"""Smooth networks fitted to means and slopes of many paths per input."""

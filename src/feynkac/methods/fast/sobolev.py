@@ -1,0 +1,208 @@
+r"""The fast method's objective: fit values and slopes, each on its own scale.
+
+    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    1/ω_j = max(R_j, δ max_i R_i),
+
+in normalised inputs and outputs, R_j the root mean square of ∂_j Y. Labels are means over K paths
+from the same input, slopes their pathwise derivatives. The network sees √t in place of t, and its
+slope in √t is fitted: that label's variance stays bounded as t → 0, whereas the one in t grows like
+1/t.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from feynkac.errors import NonFiniteError
+from feynkac.families.family import Family, outputs
+from feynkac.networks.linearisation import (
+    gram,
+    linearise,
+    pull_back,
+    push_forward,
+    value_and_gradient,
+)
+from feynkac.networks.network import SHORTEST_TIME, Network
+from feynkac.networks.smooth import SmoothNetwork
+from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
+from feynkac.sampling.noise.noise import Noise
+from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.training.diagnosis import bad_label
+from feynkac.training.objective import Batch, Objective
+from feynkac.training.optimisers.gauss_newton import Kaczmarz, solve_damped
+
+
+@dataclass(frozen=True)
+class Data:
+    """Draws labelled inputs."""
+
+    family: Family
+    scheme: Scheme
+    noise: Noise
+    batch_size: int
+    paths: int
+    slopes: bool = True
+    """Whether they are wanted; across a jump a pathwise slope would be wrong."""
+    relative: Tensor | None = None
+    """Standard deviations of the components of u, relative to their mean; None: all alike."""
+
+    def sample(self, generator: torch.Generator) -> Batch:
+        """Fresh inputs with labels of u and ∇u."""
+        domain = self.family.domain
+        inputs = domain.ordered(domain.sample(self.batch_size, generator))
+        time = inputs[:, domain.slices()["t"]]
+        time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
+        draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
+        mix = self._mix(inputs, generator)
+        if not self.slopes:
+            values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
+            return Batch(inputs, values, torch.zeros_like(inputs), mix)
+        labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
+        return Batch(inputs, *labels, mix)
+
+    def _mix(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Random signs / √m on the scale of each component; 1 if there is but one: `(N, m)`."""
+        count = outputs(self.family)
+        if count == 1:
+            return torch.ones_like(inputs[:, :1])
+        size, device = (len(inputs), count), inputs.device
+        coins = torch.rand(size, generator=generator, dtype=torch.float32, device=device) - 0.5
+        signs: Tensor = coins.sign().to(inputs) * count**-0.5
+        return signs if self.relative is None else signs / self.relative
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Mean and standard deviation of u over the domain `(m,)`, and weights ω `(dim,)` of slopes."""
+
+    shift: Tensor
+    scale: Tensor
+    slopes: Tensor
+
+
+def measure_scales(
+    data: Data, network: Network, generator: torch.Generator, least_slope: float = 1e-3
+) -> Scales:
+    """From one batch of labels; δ is `least_slope`."""
+    batch = data.sample(generator)
+    assert batch.gradients is not None
+    if problem := bad_label(batch, data.family.domain):
+        raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
+    shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
+    slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
+    rms = slopes.square().mean(0).sqrt()
+    return Scales(shift, scale, 1.0 / rms.clamp_min(least_slope * rms.max() + 1e-12))
+
+
+@dataclass(frozen=True)
+class Sobolev(Objective):
+    """What both ways to fit share."""
+
+    data: Data
+    scales: Scales
+    slope_weight: float = 1.0
+
+    def sample(self, generator: torch.Generator) -> Batch:
+        """Fresh inputs with labels of u and ∇u."""
+        return self.data.sample(generator)
+
+    def with_paths(self, paths: int) -> Self:
+        """The same, with `paths` paths an input."""
+        return replace(self, data=replace(self.data, paths=paths))
+
+    @abstractmethod
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """The loss, and what the optimiser shall follow."""
+
+    def targets(self, network: Network, batch: Batch) -> "Targets":
+        """What the core of `network` shall fit."""
+        assert batch.gradients is not None
+        assert batch.mix is not None
+        x, typical = network.normalise(batch.inputs), network.scale.mean()
+        slopes = batch.gradients * network.stretch(batch.inputs) / typical
+        weights = self.scales.slopes * (self.slope_weight / x.shape[-1]) ** 0.5
+        return Targets(
+            x=x,
+            mix=batch.mix * network.scale / typical,
+            values=((batch.values - network.shift) * batch.mix / typical).sum(-1),
+            slopes=slopes,
+            weights=weights.expand_as(slopes),
+        )
+
+
+class Targets(NamedTuple):
+    """Normalised inputs x `(N, dim)`, the combination of outputs that is fitted there `(N, m)`,
+    its values `(N,)` and slopes `(N, dim)`, and the weights of the slopes."""
+
+    x: Tensor
+    mix: Tensor
+    values: Tensor
+    slopes: Tensor
+    weights: Tensor
+
+
+@dataclass(frozen=True)
+class SobolevGradient(Sobolev):
+    """The gradient of L, for first-order optimisers."""
+
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """L and ∇L: the gradient of a slope misfit e is the derivative of the slope along e."""
+        core = smooth_core(network)
+        x, mix, values, slopes, weights = self.targets(network, batch)
+        f, gradient = value_and_gradient(core, x, mix)
+        misfit, slope_misfit = (f - values) / len(x), weights * (gradient - slopes)
+        along = (2.0 * weights * slope_misfit / len(x)).unsqueeze(1)
+        lin = linearise(core, x, along, mix)
+        set_gradients(core, pull_back(lin, 2.0 * misfit, torch.ones_like(lin.slope)))
+        return len(x) * misfit.square().sum() + slope_misfit.square().sum() / len(x)
+
+
+@dataclass(frozen=True)
+class SobolevProjection(Sobolev):
+    """The Gauss–Newton direction, for `GaussNewton`: one system for all rows."""
+
+    whole: ClassVar[bool] = True
+
+    def differentiate(
+        self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
+    ) -> Tensor:
+        """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
+        assert isinstance(optimiser, Kaczmarz)
+        core, settings = smooth_core(network), optimiser.settings
+        x, mix, values, slopes, weights = self.targets(network, batch)
+        fitted = x.shape[-1] if self.slope_weight > 0 else 0
+        lin = linearise(core, x, torch.diag_embed(weights)[:, :fitted], mix)
+        r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, :fitted]
+        previous = [
+            (optimiser.direction(w), optimiser.direction(b))
+            for w, b in zip(core.weights, core.biases, strict=True)
+        ]
+        j_value, j_slope = push_forward(lin, previous)
+        rows = torch.cat(
+            [
+                r_value - settings.momentum * j_value,
+                (r_slope - settings.momentum * j_slope).flatten(),
+            ]
+        )
+        c = solve_damped(gram(lin), rows, settings.damping)
+        n = len(x)
+        set_gradients(core, pull_back(lin, c[:n], c[n:].view_as(lin.slope)))
+        return r_value.square().mean() + r_slope.square().sum(-1).mean()
+
+
+def smooth_core(network: Network) -> SmoothNetwork:
+    """The network behind the normalisation, which must be a `Smooth` one."""
+    assert isinstance(network.core, SmoothNetwork)
+    return network.core
+
+
+def set_gradients(core: SmoothNetwork, step: list[tuple[Tensor, Tensor]]) -> None:
+    """Hand `step` to the optimiser."""
+    for weight, bias, (d_weight, d_bias) in zip(core.weights, core.biases, step, strict=True):
+        weight.grad, bias.grad = d_weight, d_bias

@@ -1,0 +1,162 @@
+"""The folder of a run: what each file in it is, and how they are written and read back.
+
+run.json                  settings, decisions and pace, sealed; written before the first step
+checkpoint.safetensors    the state, while the run is under way
+metrics.jsonl             the errors measured so far, one JSON object per line
+manifest.json, weights    the result (`storage.py`)
+"""
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from feynkac.errors import ArtifactError
+from feynkac.files import locked, make_folder, seal, unseal, write_atomically
+from feynkac.runs.artifact import MANIFEST, RUN, WEIGHTS, read_artifact
+from feynkac.training.pace import Pace, read_pace
+from feynkac.runs.run import (
+    Decisions,
+    Run,
+    differences,
+    run_from_dict,
+    run_to_dict,
+    settings_of,
+)
+from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
+
+CHECKPOINT, METRICS, CONTROL = "checkpoint.safetensors", "metrics.jsonl", "control"
+_DECISIONS = TypeAdapter(Decisions)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run, begun, under way or finished."""
+
+    path: Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether it holds a result."""
+        return (self.path / MANIFEST).exists()
+
+    @property
+    def begun(self) -> bool:
+        """Whether it holds the settings of a run."""
+        return (self.path / RUN).exists()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether there is a checkpoint to continue from."""
+        return (self.path / CHECKPOINT).exists()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Made if need be, and held for this process alone."""
+        make_folder(self.path)
+        with locked(self.path):
+            yield
+
+    def clear(self) -> None:
+        """Remove the run, whatever became of it; other files stay."""
+        for name in (MANIFEST, RUN, CHECKPOINT, METRICS, WEIGHTS):  # the result is void first
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / CONTROL, ignore_errors=True)
+
+    def run_asked_for(self, asked: str) -> Run | None:
+        """The run that these words once began here, with what it has chosen since."""
+        with contextlib.suppress(ArtifactError, ValidationError, KeyError, TypeError):
+            run = self._run()
+            return run if run is not None and run.asked == asked else None
+        return None  # what is damaged is reported when it is needed
+
+    def _run(self) -> Run | None:
+        if self.finished:
+            return read_artifact(self.path)[0].run
+        return run_from_dict(self._read()["run"]) if self.begun else None
+
+    def require(self, run: Run) -> None:
+        """See that what is here was made with the settings of `run`.
+
+        Raises:
+            ArtifactError: it was made with others, or from other formulas.
+        """
+        finished = self.finished
+        theirs = settings_of(read_artifact(self.path)[0].run) if finished else self._read()["run"]
+        require_same(settings_of(run), theirs, self.path)
+
+    def keep(self, run: Run, decisions: Decisions, pace: Pace) -> None:
+        """Write down what a continued run must share."""
+        content = {"run": run_to_dict(run), **asdict(decisions), "segments": pace.segments}
+        write_atomically(self.path / RUN, seal(json.loads(json.dumps(content))))
+
+    def decisions(self) -> tuple[Decisions, Pace]:
+        """What the run here has decided for itself so far."""
+        data = self._read()
+        try:
+            pace = read_pace(data.pop("segments"))
+            data.pop("run")
+            return _DECISIONS.validate_json(json.dumps(data)), pace
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(str(error)) from error
+
+    def save(self, state: State, identity: str) -> None:
+        """Write a checkpoint."""
+        save_checkpoint(state, self.path / CHECKPOINT, identity)
+
+    def restore(self, state: State, identity: str) -> None:
+        """Bring `state` to where the checkpoint was written."""
+        load_checkpoint(state, self.path / CHECKPOINT, identity)
+
+    def write_metrics(self, history: list[Record]) -> None:
+        """All errors measured so far."""
+        lines = "".join(json.dumps(record) + "\n" for record in history)
+        write_atomically(self.path / METRICS, lines.encode())
+
+    def metrics(self) -> list[Record]:
+        """What `write_metrics` wrote last; only to look at while the run is under way."""
+        try:
+            return [json.loads(line) for line in (self.path / METRICS).read_text().splitlines()]
+        except FileNotFoundError:
+            return []
+        except ValueError as error:
+            raise ArtifactError(
+                f"{self.path / METRICS} is damaged; choose another folder."
+            ) from error
+
+    def drop_checkpoint(self) -> None:
+        """Once the result is there."""
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            return unseal((self.path / RUN).read_bytes())
+        except (OSError, ValueError) as error:
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, why: str) -> ArtifactError:
+        return ArtifactError(f"{self.path / RUN} is damaged ({why}); choose another folder.")
+
+
+def require_same(ours: dict[str, Any], theirs: Any, folder: Path) -> None:
+    """Refuse settings that are not those in a folder."""
+    unknown = ("asked ", "family.source is None ")  # older runs do not say from which formulas
+    found = [line for line in differences(ours, theirs) if not line.startswith(unknown)]
+    if not found:
+        return
+    way_out = "choose another folder (--out), or start over (retrain=True, --retrain)"
+    if len(found) == 1 and found[0].startswith("family.source "):
+        name = ours["family"]["name"]
+        raise ArtifactError(
+            f"{folder} was made from other formulas: the source of {name} has changed since; "
+            f"{way_out}."
+        )
+    raise ArtifactError(
+        f"{folder} holds a run with other settings ({'; '.join(found[:3])}); {way_out}."
+    )

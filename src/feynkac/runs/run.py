@@ -1,0 +1,165 @@
+"""Everything that determines a run and its result, in one object that can be written down."""
+
+import contextlib
+import dataclasses
+import json
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from feynkac.families.catalogue import BUILT_IN, family_fields
+from feynkac.families.family import Family
+from feynkac.families.source import fingerprint
+from feynkac.files import sha256
+from feynkac.networks.architecture import Architecture
+from feynkac.networks.feed_forward import FeedForward
+from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.smooth import Smooth
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.milstein import Milstein
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
+from feynkac.sampling.noise.noise import Antithetic, Independent
+from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.trapezoid import Trapezoid
+from feynkac.training.settings import Training, seconds
+
+AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
+AnyScheme = Annotated[
+    Exact | EulerMaruyama | Milstein | NinomiyaVictoir | LogOde | FamilySteps,
+    Field(discriminator="kind"),
+]
+AnyNoise = Annotated[
+    Independent | Antithetic | Sobol | SphericalRadial | Trapezoid, Field(discriminator="kind")
+]
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class FamilyRecord:
+    """A family by name and fields; `built_in` ones can be rebuilt from that alone."""
+
+    name: str
+    fields: dict[str, Any]
+    built_in: bool
+    source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Fingerprint of a user's formulas, see `families/source.py`."""
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Run:
+    """Same run, same numbers (on the same machine with the same number of threads)."""
+
+    family: FamilyRecord
+    method: str
+    architecture: AnyArchitecture
+    scheme: AnyScheme
+    training: Training
+    noise: AnyNoise = Independent()
+    asked: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = dataclasses.field(
+        default=None, compare=False
+    )
+    """A hash of what was asked for; the rest was chosen, partly by pilots."""
+
+    @property
+    def identity(self) -> str:
+        """A hash of all settings."""
+        return sha256(json.dumps(settings_of(self), sort_keys=True).encode())
+
+    @property
+    def folder_name(self) -> str:
+        """A readable name that differs between different runs."""
+        seed = self.training.seed
+        return f"{self.family.name}-{self.method}-seed{seed}-{self.identity[:8]}"
+
+
+_ADAPTER = TypeAdapter(Run)
+
+
+def run_to_dict(run: Run) -> dict[str, Any]:
+    """`run` as JSON-ready data."""
+    data: dict[str, Any] = _ADAPTER.dump_python(run, mode="json")
+    return data
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """What determines the result, as JSON-ready data."""
+    return {name: value for name, value in run_to_dict(run).items() if name != "asked"}
+
+
+def run_from_dict(data: dict[str, Any]) -> Run:
+    """The run that `run_to_dict` wrote down."""
+    return _ADAPTER.validate_python(data)
+
+
+def record_family(family: Family) -> FamilyRecord:
+    """What identifies `family`.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> record_family(BlackScholes()).name
+        'black-scholes'
+    """
+    name, cls = family.name(), type(family)
+    built_in = BUILT_IN.get(name) is cls
+    return FamilyRecord(
+        name, family_fields(family), built_in, None if built_in else fingerprint(cls)
+    )
+
+
+def asked_for(
+    family: Family,
+    method: str,
+    architecture: Architecture | None,
+    scheme: Scheme | None,
+    training: dict[str, Any],
+) -> str:
+    """A hash of what a user says when a run is begun; defaults that are spelled out do not count.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> a, b = ({"steps": 3}, {"steps": 3, "seed": 0, "budget": None})
+        >>> len({asked_for(BlackScholes(), "fast", None, None, given) for given in (a, b)})
+        1
+    """
+    usual = {field.name: field.default for field in dataclasses.fields(Training)}
+    given = {k: v for k, v in training.items() if v is not None and v != usual.get(k)}
+    with contextlib.suppress(KeyError, ValueError):  # what is no time is refused elsewhere
+        given["budget"] = seconds(given["budget"])
+    said = [record_family(family), method, architecture, scheme, sorted(given.items())]
+    return sha256(repr(said).encode())
+
+
+@dataclass(frozen=True, config={"extra": "forbid", "strict": True})
+class Decisions:
+    """What a run decides for itself when it begins, and keeps when it is continued."""
+
+    paths: Annotated[int, Field(ge=1)]
+    """Per input."""
+    evaluations: Annotated[int, Field(ge=1)]
+    """How often the error is measured."""
+    scale_inputs: Annotated[int, Field(ge=2)]
+    """Inputs of the pilot that measures the scales of u and its slopes."""
+    bias: tuple[float, float] | None = None
+    """Estimated discretisation error of the scheme and its standard error, where it has one."""
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
+    """Where two JSON trees differ, as `path: theirs there, ours here`.
+
+    Example:
+        >>> differences({"a": {"b": 1}}, {"a": {"b": 2}})
+        ['a.b is 2 there, 1 here']
+    """
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        keys = sorted(ours.keys() | theirs.keys())
+        return [
+            line
+            for key in keys
+            for line in differences(ours.get(key), theirs.get(key), f"{path}.{key}".strip("."))
+        ]
+    return [] if ours == theirs else [f"{path} is {theirs!r} there, {ours!r} here"]

@@ -1,0 +1,1 @@
+"""Where the normals of a path come from."""

@@ -1,0 +1,69 @@
+r"""Randomised quasi-Monte Carlo: Sobol' points, shifted at random and mirrored.
+
+    u_k = s_k ⊕ Δ,   z_k = Ψ⁻¹(u_k) and −z_k,   Δ uniform and independent for each input.
+
+Each u_k is uniform, so every estimate is unbiased; together they fill the cube evenly. Sobol'
+points are best in their first coordinates. Over several time steps these drive the cosine modes of
+the path from the slowest to the fastest, which is close to its principal components.
+"""
+
+import functools
+import math
+from typing import Literal
+
+import torch
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.sampling.noise.noise import Draw, Noise, Shape, mirrored
+
+BITS = 23  # what a float32 in (0, 1) resolves
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Sobol(Noise):
+    """Digitally shifted, antithetic Sobol' points."""
+
+    aligned: bool = True
+    kind: Literal["sobol"] = "sobol"
+
+    def draw(
+        self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    ) -> Draw:
+        """K rounded up to twice a power of two."""
+        half = 2 ** max(0, math.ceil(math.log2(shape.paths / 2)))
+        device = generator.device
+        points = _points(half, shape.draws * shape.dim).to(device)
+        size = (shape.inputs, 1, points.shape[-1])
+        shift = torch.randint(2**BITS, size, generator=generator, dtype=torch.int32, device=device)
+        uniform = ((points ^ shift).to(dtype) + 0.5) * 2.0**-BITS
+        z = math.sqrt(2.0) * torch.erfinv(2.0 * uniform - 1.0)
+        z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
+        increments = shape.draws if shape.increments is None else shape.increments
+        return mirrored(torch.cat([along_modes(z[:increments]), z[increments:]]))
+
+
+@functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
+def _points(count: int, dims: int) -> Tensor:
+    """The first Sobol' points as integers.  Shape: `(count, dims)`."""
+    engine = torch.quasirandom.SobolEngine(dims, scramble=False)  # type: ignore[no-untyped-call]
+    return torch.as_tensor(engine.draw(count, dtype=torch.float64) * 2**BITS).to(torch.int32)
+
+
+def along_modes(z: Tensor) -> Tensor:
+    """Normals of the steps from those of the modes.  Shape: `(m, N, K, d)` → the same."""
+    if len(z) == 1:
+        return z
+    return torch.einsum("sm,mnkd->snkd", _cosines(len(z)).to(z), z)
+
+
+@functools.lru_cache(maxsize=8)
+@torch.inference_mode(False)  # what is kept serves autograd later
+def _cosines(count: int) -> Tensor:
+    """The orthonormal cosine basis; column m is mode m."""
+    step = torch.arange(count, dtype=torch.float64)[:, None] + 0.5
+    mode = torch.arange(count, dtype=torch.float64)[None, :]
+    basis = torch.cos(math.pi * step * mode / count) * math.sqrt(2.0 / count)
+    basis[:, 0] = count**-0.5
+    return basis

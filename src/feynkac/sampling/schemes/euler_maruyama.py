@@ -1,0 +1,73 @@
+r"""Euler–Maruyama:  S ← S + μ(S) h + σ(S) ΔB,  h = t / steps  (paper, Eq. 8).
+
+Weak order 1, strong order ½. On strongly multiplicative noise the constant is large: 25 steps are
+4 % off on the paper's basket.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.family import Family
+from feynkac.families.point import Params
+from feynkac.sampling.schemes.affine_flow import compiled_for, euler_steps
+from feynkac.sampling.schemes.fields import ito_fields
+from feynkac.sampling.schemes.scheme import Scheme
+
+BLOCK = 5  # steps compiled into one loop
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class EulerMaruyama(Scheme):
+    """Explicit Euler–Maruyama with `steps` equal steps.
+
+    Example:
+        >>> EulerMaruyama(steps=25).draws
+        25
+    """
+
+    order: ClassVar[int] = 1
+    steps: Annotated[int, Field(ge=1)] = 25
+    kind: Literal["euler"] = "euler"
+
+    @property
+    def draws(self) -> int:
+        """One vector a step."""
+        return self.steps
+
+    def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
+        h = t / self.steps
+        if isinstance(family, AffineLinear) and _several_an_input(x, p, z):
+            return _affine(x, h, p, z)
+        root = h.sqrt()
+        for normal in z.unbind(0):
+            x = x + h * family.drift(x, p) + family.diffusion(x, root * normal, p)
+        return x
+
+    def check(self, family: Family) -> None:
+        """Any family will do."""
+
+
+def _several_an_input(x: Tensor, p: Params, z: Tensor) -> bool:
+    """Whether z has an axis of paths `(…, K, d)` along which x and p do not vary."""
+    return x.ndim >= 2 and x.shape[-2] == 1 == p.sigma.shape[-4] and z.shape[-2] > 1
+
+
+def _affine(x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
+    """The same for affine families, paths along the last axis.  Shape: x `(…, 1, d)`."""
+    lead, (paths, dim) = z.shape[1:-2], z.shape[-2:]
+    fields = ito_fields(p).expand(*lead, 1, -1, -1, -1).flatten(0, -4).flatten(1, 2)
+    time = h.expand(*lead, 1, 1).reshape(-1, 1, 1)
+    normals = z.reshape(len(z), -1, paths, dim).permute(1, 3, 0, 2).flatten(2)
+    weights = torch.cat([time.expand(-1, 1, normals.shape[-1]), time.sqrt() * normals], dim=1)
+    increments = torch.bmm(fields, weights).unflatten(-1, (len(z), paths))  # type: ignore[no-untyped-call]
+    state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
+    move = compiled_for(euler_steps, state)
+    for block in increments.split(BLOCK, dim=2):
+        state = move(block, state)
+    return state.mT.reshape(*lead, paths, dim)

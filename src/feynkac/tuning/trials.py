@@ -1,0 +1,186 @@
+"""A search for settings, kept in a folder: what was asked, what each trial is, what it reached.
+
+    search.json, trials/000/trial.json, trials/001/trial.json, …
+
+Trial 0 is the method's own choice. Beside its `trial.json` a trial has the files of its run, so
+that it continues by itself.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass as plain_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from feynkac.clock import Clock
+from feynkac.errors import ArtifactError
+from feynkac.families.catalogue import find_family
+from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
+from feynkac.methods.preset import Preset
+from feynkac.methods.search import SearchSpace, fast_space, paper_space
+from feynkac.runs.artifact import read_artifact
+from feynkac.runs.folder import RunFolder
+from feynkac.runs.run import differences
+from feynkac.solution import Solution
+from feynkac.solver import METHODS, execute, plan_run
+from feynkac.training.loop import Progress
+from feynkac.training.state import Record
+
+Status = Literal["open", "finished", "stopped", "diverged", "failed"]
+ENDED = ("finished", "stopped", "diverged")
+MOST_SECONDS_LOST = 30.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Search:
+    """What is searched, and how long each trial takes."""
+
+    family: str
+    """A name, or path/to/file.py:ClassName."""
+    fields: dict[str, Any]
+    method: str
+    budget: float
+    """Seconds of each trial."""
+    seed: int
+    """Of the trials and of what they try."""
+    space: dict[str, Any]
+    """Ranges by name."""
+
+    @property
+    def folder_name(self) -> str:
+        """A readable name that differs between different searches."""
+        identity = sha256(json.dumps(_SEARCH.dump_python(self), sort_keys=True).encode())
+        name = self.family.rpartition(":")[2]
+        return f"tune-{name}-{self.method}-seed{self.seed}-{identity[:8]}"
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Trial:
+    """One point of the search space."""
+
+    number: int
+    values: dict[str, Any]
+    preset: Preset
+    status: Status = "open"
+
+
+_SEARCH, _TRIAL = TypeAdapter(Search), TypeAdapter(Trial)
+
+
+def make_search(
+    family: str,
+    fields: dict[str, Any],
+    method: str,
+    budget: float | str,
+    seed: int,
+    ranges: Mapping[str, Any],
+) -> tuple[Search, SearchSpace]:
+    """A search of a method's space, some of its ranges replaced.
+
+    Example:
+        >>> search, space = make_search("black-scholes", {}, "fast", "15s", 0, {"depth": [2]})
+        >>> search.budget, space.default["depth"]
+        (15.0, 3)
+    """
+    found = find_family(family, fields)
+    training = plan_run(found, method, None, None, {"budget": budget, "seed": seed}).training
+    assert training.budget is not None
+    setup = METHODS[method](found, None)
+    space = fast_space(setup, found) if method == "fast" else paper_space(setup)
+    space = space.narrowed(ranges)
+    return Search(family, fields, method, training.budget, training.seed, space.record()), space
+
+
+@plain_dataclass(frozen=True)
+class Trials:
+    """The folder of a search."""
+
+    folder: Path
+
+    def require(self, search: Search) -> None:
+        """See that no other search is kept here."""
+        if not (self.folder / "search.json").exists():
+            return
+        ours, theirs = (_SEARCH.dump_python(each, mode="json") for each in (search, self.search()))
+        if found := differences(ours, theirs):
+            raise ArtifactError(
+                f"{self.folder} holds a search with other settings ({'; '.join(found[:3])}); "
+                "choose another folder (--out), or delete that one."
+            )
+
+    def claim(self, search: Search) -> None:
+        """Write `search` down."""
+        self.require(search)
+        make_folder(self.folder / "trials")
+        write_atomically(
+            self.folder / "search.json", seal(_SEARCH.dump_python(search, mode="json"))
+        )
+
+    def search(self) -> Search:
+        """What is searched here."""
+        return _read(self.folder / "search.json", _SEARCH)
+
+    def path(self, number: int) -> Path:
+        """The folder of a trial."""
+        return self.folder / "trials" / f"{number:03}"
+
+    def write(self, trial: Trial) -> Trial:
+        """Keep `trial`."""
+        folder = self.path(trial.number)
+        make_folder(folder)
+        write_atomically(folder / "trial.json", seal(_TRIAL.dump_python(trial, mode="json")))
+        return trial
+
+    def trial(self, number: int) -> Trial:
+        """One trial."""
+        return _read(self.path(number) / "trial.json", _TRIAL)
+
+    def read(self) -> list[Trial]:
+        """All trials by number."""
+        paths = sorted((self.folder / "trials").glob("*/trial.json"))
+        return sorted((_read(path, _TRIAL) for path in paths), key=lambda trial: trial.number)
+
+    def history(self, number: int) -> list[Record]:
+        """What a trial measured so far."""
+        folder = RunFolder(self.path(number))
+        return read_artifact(folder.path)[0].history if folder.finished else folder.metrics()
+
+    def last(self, number: int) -> Record:
+        """What it measured last; empty if it measured nothing yet."""
+        return (self.history(number) or [{}])[-1]
+
+    def best(self) -> Trial | None:
+        """The finished trial with the smallest error."""
+        finished = [trial for trial in self.read() if trial.status == "finished"]
+        return min(finished, key=lambda trial: self.last(trial.number)["l1"] or 1.0, default=None)
+
+
+def train_preset(
+    search: Search,
+    preset: Preset,
+    seed: int,
+    folder: Path,
+    report: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Solve the family of `search` with these settings in its time, or go on with that."""
+    clock = Clock()
+    family = find_family(search.family, search.fields)
+    lengths = {
+        "budget": search.budget,
+        "seed": seed,
+        "checkpoint_seconds": min(MOST_SECONDS_LOST, search.budget / 5),
+    }
+    training = preset.training() | lengths
+    run = plan_run(family, preset.method, preset.architecture, None, training, folder)
+    return execute(run, family, folder, report, clock)
+
+
+def _read(path: Path, kind: TypeAdapter[T]) -> T:
+    try:
+        return kind.validate_python(unseal(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"{path} is damaged; choose another folder.") from error

@@ -1,0 +1,89 @@
+"""Has a search found something better than the method's own choice?
+
+The smallest of many noisy errors flatters itself. So the best trial and the default are trained
+again with seeds that the search has not seen, and all are measured on the same fresh inputs.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import mean, variance
+from typing import Any
+
+from feynkac.analysis.comparison import Comparison, compare_maps
+from feynkac.analysis.metrics import make_yardstick
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.solution import Solution
+
+PATHS = 2**14  # of a simulated reference
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The best trial beside the default."""
+
+    trial: int
+    trainings: Mapping[int, Comparison | None]
+    """By seed; None if that diverged. Empty: the default is best."""
+
+    @property
+    def beat(self) -> bool:
+        """Whether it was better than the default with every seed, by more than chance explains."""
+        return bool(self.trainings) and self.wins == len(self.trainings)
+
+    @property
+    def wins(self) -> int:
+        """How often it was."""
+        return sum(each is not None and each.better for each in self.trainings.values())
+
+    def sentence(self, budget: float) -> str:
+        """In words."""
+        found = [each for each in self.trainings.values() if each]
+        if not found:
+            return f"no trial beat the default at equal budget ({budget:g} s)."
+        best = _mean([(each.l1, each.l1_se) for each in found])
+        default = _mean([(each.other_l1, each.other_l1_se) for each in found])
+        return (
+            f"trial {self.trial} {'beat' if self.beat else 'did not clearly beat'} the default: "
+            f"{best} against the default's {default} at equal budget ({budget:g} s), "
+            f"better in {self.wins} of {len(self.trainings)} trainings with "
+            f"seed {', '.join(map(str, self.trainings))}."
+        )
+
+    def record(self) -> dict[str, Any]:
+        """As JSON-ready data."""
+        trainings = [
+            {"seed": seed, **(asdict(each) if each else {"diverged": True})}
+            for seed, each in self.trainings.items()
+        ]
+        return {"trial": self.trial, "beat_default": self.beat, "trainings": trainings}
+
+
+Pair = tuple[Solution | None, Solution | None]
+"""With the trial's settings, and with the default's; None if that diverged."""
+
+
+def judge(trial: int, trained: Mapping[int, Pair]) -> Verdict:
+    """From solutions by seed, all measured on the same fresh inputs."""
+    pairs = {seed: (f, g) if f and g else None for seed, (f, g) in trained.items()}
+    known = next((g for _, g in filter(None, pairs.values())), None)
+    if known is None:
+        return Verdict(trial, dict.fromkeys(pairs))
+    run = known.manifest.run
+    generator = make_generator(run.training.seed, "tuning")
+    yardstick = make_yardstick(known.family, run.scheme, generator, paths=PATHS)
+    return Verdict(
+        trial,
+        {
+            seed: compare_maps(pair[0].network, pair[1].network, yardstick) if pair else None
+            for seed, pair in pairs.items()
+        },
+    )
+
+
+def _mean(errors: Sequence[tuple[float, float]]) -> str:
+    """Mean over the seeds ± its standard error over seeds and inputs."""
+    values = [value for value, _ in errors]
+    between = variance(values) if len(values) > 1 else 0.0
+    within = mean(se**2 for _, se in errors)
+    return f"l1 {mean(values):.2e} ± {math.sqrt((between + within) / len(values)):.1e}"

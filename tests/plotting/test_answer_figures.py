@@ -1,0 +1,153 @@
+"""Figures of answers: whole PNG files of real results, and nothing in them that is not one."""
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import image
+from scipy import stats
+
+import feynkac as fk
+from feynkac.analysis.calibration import Calibration, calibrate
+from feynkac.analysis.certificates import certify
+from feynkac.analysis.distributions import Inputs
+from feynkac.analysis.error_map import error_map
+from feynkac.analysis.martingale import Control
+from feynkac.analysis.observations import Problem, make_problem
+from feynkac.analysis.posterior import sample_posterior
+from feynkac.analysis.uncertainty import propagate, sobol_indices
+from feynkac.errors import InputError
+from feynkac.interfaces.answers import sweep
+from feynkac.plotting.answer_figures import (
+    draw_calibration,
+    draw_corner,
+    draw_density,
+    draw_error_map,
+    draw_indices,
+    draw_sweep,
+)
+from feynkac.sampling.noise.noise import Independent
+from feynkac.sampling.schemes.exact import Exact
+
+FAMILY = fk.BlackScholes()
+DOMAIN = FAMILY.domain
+AT = {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
+
+
+def u(flat):
+    return FAMILY.closed_form(*DOMAIN.split(flat))
+
+
+def pixels(path: Path, size: tuple[int, int]) -> np.ndarray:
+    """The picture, `(height, width, 3)`, after a look at the whole file."""
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", content[16:24]) == size
+    found = image.imread(path)[..., :3]
+    assert found.shape == (*size[::-1], 3)
+    assert 0.005 < ink(found) < 0.9
+    return found
+
+
+def ink(picture: np.ndarray) -> float:
+    """Fraction of the pixels that are not white."""
+    return float((picture < 0.99).any(-1).mean())
+
+
+@pytest.fixture(scope="module")
+def solution() -> fk.Solution:
+    settings = {"architecture": fk.Multilevel(levels=2, factor=2), "batch_size": 32}
+    return fk.solve(FAMILY, method="paper", steps=2, evaluations=1, **settings)
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    strikes = np.linspace(10.0, 12.0, 12)
+    known = {"x": 9.5, "t": 0.5, "strike": strikes}
+    exact = u(DOMAIN.join({**known, "sigma": 0.35})).squeeze(-1).numpy()
+    noisy = exact + 0.01 * np.random.default_rng(0).standard_normal(12)
+    known.pop("x")
+    return make_problem(u, DOMAIN, ["sigma", "x"], known, noisy, 0.01)
+
+
+@pytest.fixture(scope="module")
+def fit(problem) -> Calibration:
+    return calibrate(problem)
+
+
+def test_a_sweep_along_one_variable_is_curves(tmp_path, solution):
+    path = draw_sweep(sweep(solution, AT, ["x"], 9), tmp_path / "curves.png")
+    assert path == tmp_path / "curves.png"
+    pixels(path, (1872, 832))
+
+
+def test_a_sweep_along_two_variables_is_maps(tmp_path, solution):
+    path = draw_sweep(sweep(solution, AT, ["t", "sigma"], 5), tmp_path / "maps.png")
+    picture = pixels(path, (1872, 832))
+    assert ink(picture) > 0.3
+
+
+def test_a_map_has_its_first_variable_to_the_right(tmp_path):
+    axis = [0.0, 0.5, 1.0]
+    values = [[a, a, a] for a in axis]  # grows with the first, not with the second
+    over = {"t": axis, "sigma": axis}
+    path = draw_sweep({"over": over, "at": {}, "surfaces": {"u": values}}, tmp_path / "map.png")
+    picture = pixels(path, (468, 416))
+    left, right, above = picture[200, 150], picture[200, 280], picture[120, 150]
+    assert right.sum() > left.sum() + 0.5  # brighter
+    assert np.allclose(left, above, atol=0.02)
+
+
+def test_a_panel_without_a_surface_is_left_white(tmp_path, solution):
+    found = sweep(solution, AT, ["x"], 5)
+    assert len(found["surfaces"]) == 7  # of 2 × 4 panels
+    picture = pixels(draw_sweep(found, tmp_path / "sweep.png"), (1872, 832))
+    assert ink(picture[450:, 1450:]) == 0.0
+    assert ink(picture[450:, 1000:1400]) > 0.0
+
+
+def test_a_calibration_is_drawn_with_and_without_noise(tmp_path, problem, fit):
+    pixels(draw_calibration(problem, fit, tmp_path / "fit.png"), (1170, 520))
+    silent = replace(problem, noise=None)
+    pixels(draw_calibration(silent, calibrate(silent), tmp_path / "silent.png"), (1170, 520))
+
+
+def test_a_posterior_is_a_corner(tmp_path, problem, fit):
+    drawn = sample_posterior(problem, fit, steps=100)
+    picture = pixels(draw_corner(drawn, fit, tmp_path / "corner.png"), (754, 702))
+    assert ink(picture[50:320, 420:]) == 0.0  # above the diagonal
+    assert ink(picture[380:600, 100:320]) > 0.01
+
+
+def test_a_density_is_drawn(tmp_path):
+    found = propagate(u, Inputs(DOMAIN, {"sigma": stats.norm(0.3, 0.05)}), 2000)
+    pixels(draw_density(found, tmp_path / "density.png"), (780, 520))
+
+
+def test_indices_are_bars(tmp_path):
+    found = sobol_indices(u, Inputs(DOMAIN), 64)
+    pixels(draw_indices(found, tmp_path / "indices.png"), (780, 520))
+
+
+def test_only_the_largest_of_many_indices_are_drawn(tmp_path):
+    domain = fk.Domain(x=fk.Box(0.0, 1.0, shape=(40,)), t=fk.Box(0.0, 1.0))
+    weights = torch.arange(1.0, 41.0, dtype=torch.float64)
+    found = sobol_indices(lambda v: v[:, :40] @ weights[:, None], Inputs(domain), 64)
+    pixels(draw_indices(found, tmp_path / "indices.png"), (1430, 520))  # twenty
+
+
+@pytest.mark.parametrize("count", [64, 3], ids=["full", "empty bins"])
+def test_an_error_map_has_a_panel_a_variable(tmp_path, count, generator):
+    points = DOMAIN.sample(count, generator)
+    control = Control(u, DOMAIN)
+    found = certify(u, FAMILY, Exact(), Independent(), control, points, generator)
+    path = draw_error_map(error_map(DOMAIN, points, found), tmp_path / "map.png")
+    pixels(path, (1768, 416))
+
+
+def test_a_figure_that_cannot_be_written_is_refused(tmp_path, solution):
+    with pytest.raises(InputError, match=r"cannot write .*sweep\.png: No such file"):
+        draw_sweep(sweep(solution, AT, ["x"], 3), tmp_path / "nowhere" / "sweep.png")
