@@ -43,7 +43,7 @@ def throughput(solution):
 
 def against_monte_carlo(solution, l1):
     """Seconds an input for the same accuracy: plain Monte Carlo over the network."""
-    family, scheme, paths = solution.family, solution.manifest.run.scheme, 2**14
+    family, scheme, paths = solution.family, solution.manifest.run.method.scheme, 2**14
     inputs = family.domain.sample(16, make_generator(1, "asking"))
     found = []
 

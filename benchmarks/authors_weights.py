@@ -31,7 +31,7 @@ from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.methods.paper import paper_setup
+from feynkac.methods.paper import column
 from feynkac.networks.multilevel import MultilevelNetwork
 from feynkac.networks.network import Network
 from feynkac.reproduction.result import describe_machine, markdown_table
@@ -136,7 +136,7 @@ class Accumulating(nn.Module):
 def load_network(path: Path, family: Family) -> Network:
     """The authors' weights, on inputs in our order."""
     weights = torch.load(path, map_location="cpu", weights_only=True)
-    network = Network(paper_setup(family).architecture, family.domain)
+    network = Network(column(family).architecture, family.domain)
     core = network.core
     assert isinstance(core, MultilevelNetwork)
     core.load_state_dict(dict(renamed(weights, columns_of(family.domain))))

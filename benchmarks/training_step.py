@@ -24,7 +24,7 @@ from feynkac.networks.network import make_network
 from feynkac.runs.run import Run
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
 from feynkac.training.state import State
@@ -37,7 +37,7 @@ Step = Callable[[], float]
 def plan(family: fk.Family, batch_size: int) -> Run:
     """The paper's run of `family`, compiled."""
     lengths = {"steps": STEPS, "batch_size": batch_size, "device": "cpu", "compile": True}
-    return plan_run(family, "paper", None, None, lengths)
+    return make_run(family, "paper", lengths)
 
 
 class PlainMultilevel(nn.Module):
@@ -70,8 +70,10 @@ def _plain_maps(inputs: int, width: int, layers: int) -> nn.ModuleList:
 
 def plain_step(run: Run, family: fk.Family) -> Step:
     """A step as one writes it down at first."""
-    domain, settings = family.domain, run.training.optimiser
-    network = PlainMultilevel(domain.dim, run.architecture.levels, run.architecture.factor)
+    domain, settings = family.domain, run.method.optimiser
+    network = PlainMultilevel(
+        domain.dim, run.method.architecture.levels, run.method.architecture.factor
+    )
     optimiser = torch.optim.AdamW(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
@@ -79,8 +81,8 @@ def plain_step(run: Run, family: fk.Family) -> Step:
     mean, std = domain.mean.float(), domain.std.float()
 
     def step() -> float:
-        inputs = domain.sample(run.training.batch_size, generator)
-        values = labels(family, run.scheme, inputs, generator)
+        inputs = domain.sample(run.method.batch_size, generator)
+        values = labels(family, run.method.scheme, inputs, generator)
         optimiser.zero_grad()
         loss = nn.functional.mse_loss(network((inputs - mean) / std), values)
         loss.backward()
@@ -92,13 +94,13 @@ def plain_step(run: Run, family: fk.Family) -> Step:
 
 def library_step(run: Run, family: fk.Family, compiling: bool) -> Step:
     """A step as the library takes it, with its checks for NaN and infinity."""
-    network = make_network(run.architecture, family.domain, make_generator(0, "weights"))
+    network = make_network(run.method.architecture, family.domain, make_generator(0, "weights"))
     if compiling:
         network.compile_layers("cpu")
-    optimiser = run.training.optimiser.build(network)
+    optimiser = run.method.optimiser.build(network)
     state = State(network, optimiser, make_generator(0, "training"))
-    objective = MeanSquare(family, run.scheme, run.training.batch_size)
-    return lambda: update(state, objective, family.domain, run.training, STEPS)
+    objective = MeanSquare(family, run.method.scheme, run.method.batch_size)
+    return lambda: update(state, objective, family.domain, run.method.learning_rate, STEPS)
 
 
 def milliseconds(step: Step) -> float:

@@ -16,28 +16,28 @@ from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch starts its threads
 
+
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.training import distribute
-from feynkac.methods.fitting import make_objective
 from feynkac.runs.run import Run
 from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 WORKERS = (1, 2)
 
 
 def samples(run: Run) -> int:
     """Paths a step."""
-    rows = -(-run.training.batch_size // run.training.workers)
-    return rows * run.training.workers * run.training.paths
+    rows = -(-run.method.batch_size // run.training.workers)
+    return rows * run.training.workers * run.method.paths
 
 
 def speed(spec: str, method: str, steps: int, workers: int, folder: Path) -> float:
     """Samples per second of a run on Ray."""
     family = find_family(spec)
     settings = {"steps": steps, "workers": workers, "evaluations": 1, "device": "cpu"}
-    run = plan_run(family, method, None, None, settings)
+    run = make_run(family, method, settings)
     job = Job(spec, family, run, folder)
     distribute(job, lambda _progress: None)
     return steps * samples(run) / job.execute().manifest.seconds
@@ -52,10 +52,10 @@ def model(spec: str, method: str) -> dict[str, float]:
 
     torch.set_num_threads(1)
     family = find_family(spec)
-    run = plan_run(family, method, None, None, {"device": "cpu"})
+    run = make_run(family, method, {"device": "cpu"})
     weights = make_generator(0, "weights")
-    network = make_network(run.architecture, family.domain, weights, outputs(family))
-    objective = make_objective(run, family, network)
+    network = make_network(run.method.architecture, family.domain, weights, outputs(family))
+    objective = run.method.objective(family, network, run.training)
     generator = make_generator(0, "workers")
     times = []
     for _ in range(10):
@@ -65,7 +65,7 @@ def model(spec: str, method: str) -> dict[str, float]:
     columns = 2 * family.domain.dim + 2 * outputs(family)
     return {
         "gradient_bytes": 4 * network.parameter_count,
-        "gathered_bytes": 4 * run.training.batch_size * columns if objective.whole else 0,
+        "gathered_bytes": 4 * run.method.batch_size * columns if objective.whole else 0,
         "simulating_seconds": median(times),
     }
 

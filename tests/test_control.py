@@ -57,7 +57,7 @@ def queries():
 def controlled(solution, inputs):
     """The replicates of the estimator that uses the control."""
     run = solution.manifest.run
-    (rule,) = candidates(FAMILY, run.scheme, run.noise, solution.control, 4, 0)[-1]
+    (rule,) = candidates(FAMILY, run.method.scheme, run.method.noise, solution.control, 4, 0)[-1]
     assert rule.name.endswith("control")
     return rule.replicates(inputs.double(), 64, 16, torch.Generator().manual_seed(1))
 

@@ -9,7 +9,8 @@ import feynkac as fk
 from feynkac.analysis.estimators import candidates
 from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.family import NamedGreeks
-from feynkac.methods.fast.choices import suitable_scheme
+from feynkac.methods import Fast
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.networks.network import make_network
 from feynkac.runs.artifact import make_manifest
 from feynkac.runs.run import Run, record_family
@@ -26,14 +27,13 @@ def solution(request):
     small = {"dim": 2} if "dim" in {f.name for f in dataclasses.fields(cls)} else {}
     family = find_family(request.param, small)
     network = make_network(SMALL, family.domain, torch.Generator().manual_seed(0)).eval()
-    training = Training(steps=1)
-    run = Run(record_family(family), "fast", SMALL, suitable_scheme(family), training, Sobol())
+    method = Fast(architecture=SMALL, scheme=suitable_scheme(family), noise=Sobol())
+    run = Run(record_family(family), method, Training(steps=1))
     record = {"step": 1, "l1": 0.5, "l2": 0.6}
     manifest = make_manifest(
         run,
         family.domain,
         steps=1,
-        paths=1,
         seconds=1.0,
         parameters=network.parameter_count,
         history=[record],
@@ -89,7 +89,9 @@ def test_certificates(solution, at, inputs, tolerance):
 def test_a_controlled_certificate(solution, inputs):
     """The solution itself as control: a bad one, but it must do no harm."""
     control = solution.as_control()._replace(error=0.5)
-    (rule,) = candidates(solution.family, solution.manifest.run.scheme, Sobol(), control, 4, 0)[-1]
+    (rule,) = candidates(
+        solution.family, solution.manifest.run.method.scheme, Sobol(), control, 4, 0
+    )[-1]
     assert rule.name.endswith("control")
     found = rule.replicates(inputs, 64, 8, torch.Generator().manual_seed(1))
     plain = solution.certify_inputs(inputs, effort=QUICK)

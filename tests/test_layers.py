@@ -12,7 +12,8 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "clock", "compilation"},
+    {"errors", "files", "clock", "compilation", "source", "user_files"},
+    {"parts"},
     {"families"},
     {"sampling"},
     {"networks"},

@@ -386,7 +386,9 @@ def test_one_point_along_many_directions(paraboloid):
 
 
 def clone_in_float64(solution: Solution) -> torch.nn.Module:
-    network = type(solution.network)(solution.manifest.run.architecture, solution.family.domain)
+    network = type(solution.network)(
+        solution.manifest.run.method.architecture, solution.family.domain
+    )
     network.load_state_dict(solution.network.state_dict())
     return network.double().eval()
 

@@ -1,7 +1,6 @@
 """solve(): same settings, same bits; a run in a folder goes on where it stopped."""
 
 import json
-import random
 import resource
 import signal
 import subprocess
@@ -18,11 +17,9 @@ import torch
 import feynkac as fk
 import feynkac.solver
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
-from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
-from feynkac.runs.folder import RunFolder
 from feynkac.solution import Solution
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 from still import Holey, Still
 
 SMALL = {
@@ -160,25 +157,28 @@ def test_without_a_method_a_run_goes_on_to_the_bit(tmp_path, family):
     assert files(tmp_path) == FINISHED
 
 
-# Planning
+# Runs
 
 
-def plan(family: fk.Family | None = None, method: str = "paper", **training: Any):
-    return plan_run(family or fk.BlackScholes(), method, None, None, training)
+def asked(family: fk.Family | None = None, method: str = "paper", **training: Any):
+    return make_run(family or fk.BlackScholes(), method, training)
 
 
 def test_the_papers_method_has_the_papers_settings():
-    run = plan()
-    assert (run.training.steps, run.training.batch_size) == (24_000, 2**16)
-    assert (run.architecture, run.scheme) == (fk.Multilevel(levels=4, factor=5), fk.Exact())
-    assert plan(fk.BasketPut()).scheme == fk.EulerMaruyama(steps=25)
+    run = asked()
+    assert (run.training.steps, run.method.batch_size) == (24_000, 2**16)
+    assert (run.method.architecture, run.method.scheme) == (
+        fk.Multilevel(levels=4, factor=5),
+        fk.Exact(),
+    )
+    assert asked(fk.BasketPut()).method.scheme == fk.EulerMaruyama(steps=25)
 
 
 def test_given_settings_replace_the_papers():
-    run = plan(steps=None, budget="2m", batch_size=64, seed=7, optimiser=fk.SGD())
+    run = asked(steps=None, budget="2m", batch_size=64, seed=7, optimiser=fk.SGD())
     assert (run.training.steps, run.training.budget) == (None, 120.0)
-    assert (run.training.batch_size, run.training.seed) == (64, 7)
-    assert run.training.optimiser == fk.SGD()
+    assert (run.method.batch_size, run.training.seed) == (64, 7)
+    assert run.method.optimiser == fk.SGD()
 
 
 @pytest.mark.parametrize(
@@ -336,22 +336,16 @@ def test_a_run_with_a_budget_repeats_what_it_has_decided_to_the_bit(tmp_path):
     assert same_bits(resumed, straight)
 
 
-def test_a_budgets_paths_are_chosen_once_and_kept(tmp_path):
-    """Two paths take far less time than an update, so that there will be more of them."""
+def test_a_budgets_choices_are_made_once_and_kept(tmp_path):
     family = fk.BlackScholes()
-    settings = {"budget": 5.0, "paths": 2, "balance": True, "evaluations": 1, "out": tmp_path}
+    settings = {"budget": 5.0, "evaluations": 1, "out": tmp_path}
     with pytest.raises(Interrupted, match="stopped at step 3 of"):
         fk.solve(family, report=stop_at(3), **settings)
-    plan = run_file(tmp_path)
-    assert plan["run"]["training"]["paths"] == 2
-    assert plan["paths"] > 2
-
-    rewrite(tmp_path, paths=6, segments=[[0, 5], [5, 5]])  # what no timing would give
+    chosen = run_file(tmp_path)["run"]["method"]["paths"]
+    rewrite(tmp_path, segments=[[0, 5], [5, 5]])  # what no timing would give
     with pytest.warns(fk.FeynkacWarning, match="only 5 training steps"):
         resumed = fk.solve(family, **settings)
-    assert (resumed.manifest.paths, resumed.manifest.steps) == (6, 5)
-    assert json.loads((tmp_path / "manifest.json").read_bytes())["paths"] == 6
-    assert resumed.manifest.run.training.paths == 2
+    assert (resumed.manifest.run.method.paths, resumed.manifest.steps) == (chosen, 5)
 
 
 @pytest.mark.slow
@@ -378,113 +372,20 @@ class Crossed(fk.Family):
         return x.square().sum(-1, keepdim=True)
 
 
-@pytest.mark.parametrize("settings", [{"steps": 3, "balance": True}, {"budget": 3.0}])
-def test_paths_are_as_given_without_a_budget_or_balance(settings):
+@pytest.mark.parametrize("length", [{"steps": 3}, {"budget": 3.0}])
+def test_paths_are_as_given(length):
     given = {"paths": 2, "batch_size": 16, "evaluations": 1}
-    assert fk.solve(fk.BlackScholes(), **given, **settings).manifest.paths == 2
+    assert fk.solve(fk.BlackScholes(), **given, **length).manifest.run.method.paths == 2
 
 
 @pytest.mark.parametrize(
-    ("settings", "balance"),
-    [
-        ({"budget": 1.0}, True),
-        ({"budget": 1.0, "paths": 64}, False),
-        ({"budget": 1.0, "paths": 64, "balance": True}, True),
-        ({"budget": 1.0, "balance": False}, False),
-        ({"steps": 3}, False),
-    ],
+    ("settings", "balanced"),
+    [({"budget": 1.0}, True), ({"budget": 1.0, "paths": 64}, False), ({"steps": 3}, False)],
 )
-def test_paths_are_balanced_in_a_budget_unless_they_are_given(settings, balance):
-    assert plan_run(fk.BlackScholes(), "fast", None, None, settings).training.balance is balance
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"paths": 0},
-        {"paths": 1.5},
-        {"paths": None},
-        {"evaluations": True},
-        {"segments": []},
-        {"segments": [[0, 9.5]]},
-        {"segments": [[3, 9]]},
-        {"bias": "small"},
-        {"more": 1},
-    ],
-    ids=str,
-)
-def test_a_run_file_that_says_what_cannot_be_is_refused(tmp_path, values):
-    interrupted(tmp_path)
-    rewrite(tmp_path, **values)
-    with pytest.raises(ArtifactError, match=r"run\.json is damaged"):
-        solve(tmp_path)
-
-
-def test_every_change_of_a_run_file_is_noticed(tmp_path):
-    interrupted(tmp_path)
-    content, rng = (tmp_path / "run.json").read_bytes(), random.Random(0)
-    for _ in range(100):
-        spoilt = bytearray(content)
-        spoilt[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-        if spoilt.split() == content.split():
-            continue  # another blank
-        (tmp_path / "run.json").write_bytes(spoilt)
-        with pytest.raises(ArtifactError, match=r"run\.json is damaged"):
-            RunFolder(tmp_path).decisions()
-
-
-# Formulas that change
-
-
-FORMULAS = """
-from dataclasses import dataclass
-
-import feynkac as fk
-
-
-@dataclass(frozen=True)
-class Mine(fk.BlackScholes):
-    def drift(self, x, p):
-        return 0.1 * x
-"""
-
-
-@pytest.fixture
-def mine(tmp_path):
-    """A function that gives the family of a file, with one text in it replaced."""
-    path = tmp_path / "mine.py"
-
-    def write(old: str = "", new: str = "") -> fk.Family:
-        path.write_text(FORMULAS.replace(old, new) if old else FORMULAS)
-        return find_family(f"{path}:Mine")
-
-    return write
-
-
-@pytest.mark.parametrize("state", ["finished", "interrupted"])
-def test_a_changed_formula_is_refused_and_can_be_retrained(tmp_path, mine, state):
-    settings = SMALL | {"steps": 4, "out": tmp_path / "run"}
-    if state == "finished":
-        old = fk.solve(mine(), **settings)
-    else:
-        with pytest.raises(Interrupted):
-            fk.solve(mine(), report=stop_at(2), **settings)
-    changed = mine("0.1 * x", "0.2 * x")
-    with pytest.raises(ArtifactError, match=r"other formulas: the source of mine has changed"):
-        fk.solve(changed, **settings)
-    if state == "finished":
-        with pytest.raises(ArtifactError, match=r"trained for another family .*formulas"):
-            fk.load(tmp_path / "run", family=changed)
-        assert same_bits(fk.load(tmp_path / "run", family=mine()), old)
-    retrained = fk.solve(mine("0.1 * x", "0.2 * x"), retrain=True, **settings)
-    assert same_bits(retrained, fk.load(tmp_path / "run", family=changed))
-
-
-def test_a_comment_is_no_other_formula(tmp_path, mine):
-    settings = SMALL | {"steps": 4, "out": tmp_path / "run"}
-    first = fk.solve(mine(), **settings)
-    again = fk.solve(mine("0.1 * x", "0.1 * x  # per year"), **settings)
-    assert same_bits(first, again)
+def test_paths_are_balanced_in_a_budget_unless_they_are_given(settings, balanced, monkeypatch):
+    monkeypatch.setattr("feynkac.methods.fast.fast.choose_paths", lambda *_: 77)
+    found = make_run(fk.BlackScholes(), "fast", settings).method.paths
+    assert (found == 77) == balanced
 
 
 def test_retraining_starts_over_and_leaves_other_files(tmp_path):
@@ -499,7 +400,7 @@ def test_what_pilots_chose_is_kept_when_the_same_words_come_again(tmp_path, monk
     family = fk.BlackScholes()
     with pytest.raises(Interrupted):
         fk.solve(family, out=tmp_path, report=stop_at(2), **TINY)
-    monkeypatch.setitem(feynkac.solver.METHODS, "fast", lambda *_: pytest.fail("piloted again"))
+    monkeypatch.setattr(fk.Fast, "resolve", lambda *_: pytest.fail("piloted again"))
     finished = fk.solve(family, out=tmp_path, **TINY)
     assert same_bits(fk.solve(family, out=tmp_path, **TINY), finished)
 
@@ -525,8 +426,8 @@ def test_checkpoints_come_at_their_interval(tmp_path):
         ({"seed": 1}, "training.seed is 0 there, 1 here"),
         ({"steps": 10}, "training.steps is 9 there, 10 here"),
         ({"architecture": fk.Multilevel(levels=3, factor=2)}, "architecture.levels is 2 there, 3"),
-        ({"scheme": fk.EulerMaruyama()}, "scheme.kind is 'exact' there, 'euler' here"),
-        ({"optimiser": fk.SGD()}, "training.optimiser.kind is 'adamw' there, 'sgd' here"),
+        ({"scheme": fk.EulerMaruyama()}, "scheme.kind is 'exact' there, 'euler-maruyama' here"),
+        ({"optimiser": fk.SGD()}, "method.optimiser.kind is 'adamw' there, 'sgd' here"),
     ],
 )
 @pytest.mark.parametrize("state", ["finished", "interrupted"])

@@ -16,9 +16,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Absorbing": "families",
-    "AdamW": "training.optimisers.optimiser",
+    "AdamW": "training.optimisers",
     "AffineLinear": "families",
-    "Antithetic": "sampling.noise.noise",
+    "Antithetic": "sampling.noise",
+    "Architecture": "networks",
     "ArtifactError": "errors",
     "Bachelier": "families",
     "Barrier": "families",
@@ -33,6 +34,7 @@ _HOMES = {
     "Cev": "families",
     "Channel": "families",
     "Checkup": "analysis.checkup.checkup",
+    "Choice": "methods.dimension",
     "ClosedForm": "families",
     "ClosedPartials": "families",
     "Conditional": "families",
@@ -44,61 +46,72 @@ _HOMES = {
     "ErrorMap": "analysis.error_map",
     "Errors": "analysis.metrics",
     "Estimate": "sampling.reference",
-    "EulerMaruyama": "sampling.schemes.euler_maruyama",
-    "Exact": "sampling.schemes.exact",
+    "EulerMaruyama": "sampling.schemes",
+    "Exact": "sampling.schemes",
     "ExactSampler": "families",
     "Family": "families",
-    "FamilySteps": "sampling.schemes.family_steps",
-    "FeedForward": "networks.feed_forward",
+    "FamilySteps": "sampling.schemes",
+    "Fast": "methods",
+    "FeedForward": "networks",
     "FeynkacError": "errors",
     "FeynkacWarning": "errors",
-    "GaussNewton": "training.optimisers.gauss_newton",
+    "GaussNewton": "training.optimisers",
     "GeometricBasket": "families",
     "Greek": "families",
     "HeatGaussian": "families",
     "HeatParaboloid": "families",
     "Heston": "families",
-    "Independent": "sampling.noise.noise",
+    "Independent": "sampling.noise",
     "InputError": "errors",
     "Interrupted": "errors",
+    "Interval": "methods.dimension",
     "Jumps": "families",
     "LinearDecay": "training.schedules",
-    "LogOde": "sampling.schemes.log_ode",
+    "LogOde": "sampling.schemes",
     "LogUniform": "families",
+    "MeanSquare": "training.objective",
     "Measure": "families",
-    "Milstein": "sampling.schemes.milstein",
+    "Method": "methods",
+    "Milstein": "sampling.schemes",
     "MultiAsset": "families",
-    "Multilevel": "networks.multilevel",
-    "Muon": "training.optimisers.muon",
+    "Multilevel": "networks",
+    "Muon": "training.optimisers",
     "NamedGreeks": "families",
-    "NinomiyaVictoir": "sampling.schemes.ninomiya_victoir",
+    "NinomiyaVictoir": "sampling.schemes",
+    "Noise": "sampling.noise",
     "NoiseDimension": "families",
     "NonFiniteError": "errors",
     "Normal": "families",
+    "Objective": "training.objective",
+    "Optimiser": "training.optimisers",
     "OrnsteinUhlenbeck": "families",
     "OwnSteps": "families",
+    "Paper": "methods",
     "Params": "families",
     "Payoff": "families",
     "Pays": "families",
     "Posterior": "analysis.posterior",
     "Problem": "analysis.observations",
     "Progress": "training.loop",
-    "SGD": "training.optimisers.optimiser",
     "Rainbow": "families",
     "Rate": "families",
+    "SGD": "training.optimisers",
     "Sabr": "families",
     "Sampled": "families",
-    "Smooth": "networks.smooth",
-    "Sobol": "sampling.noise.sobol",
+    "Schedule": "training.schedules",
+    "Scheme": "sampling.schemes",
+    "Smooth": "networks",
+    "Sobol": "sampling.noise",
     "SobolIndices": "analysis.uncertainty",
     "Solution": "solution",
     "Source": "families",
-    "SphericalRadial": "sampling.noise.spherical",
+    "Space": "methods.space",
+    "SphericalRadial": "sampling.noise",
     "Spread": "families",
     "StepDecay": "training.schedules",
     "TimeDependent": "families",
     "Training": "training.settings",
-    "Trapezoid": "sampling.noise.trapezoid",
+    "Trapezoid": "sampling.noise",
     "Uncertainty": "analysis.uncertainty",
     "VectorValued": "families",
     "add_control": "control",
@@ -113,6 +126,7 @@ __all__ = [
     "AdamW",
     "AffineLinear",
     "Antithetic",
+    "Architecture",
     "ArtifactError",
     "Bachelier",
     "Barrier",
@@ -127,6 +141,7 @@ __all__ = [
     "Cev",
     "Channel",
     "Checkup",
+    "Choice",
     "ClosedForm",
     "ClosedPartials",
     "Conditional",
@@ -143,6 +158,7 @@ __all__ = [
     "ExactSampler",
     "Family",
     "FamilySteps",
+    "Fast",
     "FeedForward",
     "FeynkacError",
     "FeynkacWarning",
@@ -155,22 +171,29 @@ __all__ = [
     "Independent",
     "InputError",
     "Interrupted",
+    "Interval",
     "Jumps",
     "LinearDecay",
     "LogOde",
     "LogUniform",
+    "MeanSquare",
     "Measure",
+    "Method",
     "Milstein",
     "MultiAsset",
     "Multilevel",
     "Muon",
     "NamedGreeks",
     "NinomiyaVictoir",
+    "Noise",
     "NoiseDimension",
     "NonFiniteError",
     "Normal",
+    "Objective",
+    "Optimiser",
     "OrnsteinUhlenbeck",
     "OwnSteps",
+    "Paper",
     "Params",
     "Payoff",
     "Pays",
@@ -181,11 +204,14 @@ __all__ = [
     "Rate",
     "Sabr",
     "Sampled",
+    "Schedule",
+    "Scheme",
     "Smooth",
     "Sobol",
     "SobolIndices",
     "Solution",
     "Source",
+    "Space",
     "SphericalRadial",
     "Spread",
     "StepDecay",
@@ -280,27 +306,34 @@ if TYPE_CHECKING:
         TimeDependent,
         VectorValued,
     )
-    from feynkac.networks.feed_forward import FeedForward
-    from feynkac.networks.multilevel import Multilevel
-    from feynkac.networks.smooth import Smooth
-    from feynkac.sampling.noise.noise import Antithetic, Independent
-    from feynkac.sampling.noise.sobol import Sobol
-    from feynkac.sampling.noise.spherical import SphericalRadial
-    from feynkac.sampling.noise.trapezoid import Trapezoid
+    from feynkac.methods import Fast, Method, Paper
+    from feynkac.methods.dimension import Choice, Interval
+    from feynkac.methods.space import Space
+    from feynkac.networks import Architecture, FeedForward, Multilevel, Smooth
+    from feynkac.sampling.noise import (
+        Antithetic,
+        Independent,
+        Noise,
+        Sobol,
+        SphericalRadial,
+        Trapezoid,
+    )
     from feynkac.sampling.reference import Estimate, monte_carlo
-    from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-    from feynkac.sampling.schemes.exact import Exact
-    from feynkac.sampling.schemes.family_steps import FamilySteps
-    from feynkac.sampling.schemes.log_ode import LogOde
-    from feynkac.sampling.schemes.milstein import Milstein
-    from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
+    from feynkac.sampling.schemes import (
+        EulerMaruyama,
+        Exact,
+        FamilySteps,
+        LogOde,
+        Milstein,
+        NinomiyaVictoir,
+        Scheme,
+    )
     from feynkac.solution import Solution
     from feynkac.solver import solve
     from feynkac.training.loop import Progress
-    from feynkac.training.optimisers.gauss_newton import GaussNewton
-    from feynkac.training.optimisers.muon import Muon
-    from feynkac.training.optimisers.optimiser import SGD, AdamW
-    from feynkac.training.schedules import LinearDecay, StepDecay
+    from feynkac.training.objective import MeanSquare, Objective
+    from feynkac.training.optimisers import SGD, AdamW, GaussNewton, Muon, Optimiser
+    from feynkac.training.schedules import LinearDecay, Schedule, StepDecay
     from feynkac.training.settings import Training
 
     load = Solution.load

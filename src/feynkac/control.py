@@ -14,11 +14,12 @@ from pathlib import Path
 from feynkac.analysis.martingale import Control
 from feynkac.errors import InputError
 from feynkac.families.family import outputs
+from feynkac.methods import Fast
 from feynkac.runs.artifact import MANIFEST
 from feynkac.runs.run import Run
 from feynkac.sampling.visited import visited
 from feynkac.solution import CONTROL, Solution
-from feynkac.solver import execute, plan_run
+from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 
 NEW = "control.new"  # until it is finished
@@ -44,13 +45,13 @@ def add_control(
     if outputs(solution.family) > 1:
         raise InputError("a control is for solutions with one output; this one has several.")
     run = solution.manifest.run
-    wide = visited(solution.family, run.scheme)
+    wide = visited(solution.family, run.method.scheme)
     settings = {"budget": budget, "seed": run.training.seed, "evaluations": 1}
-    plan = plan_run(wide, "fast", None, run.scheme, settings)
-    if _suffices(solution.control, plan):
+    wanted = make_run(wide, Fast(scheme=run.method.scheme), settings)
+    if _suffices(solution.control, wanted):
         return solution
     target = None if folder is None else _free(Path(folder) / NEW)
-    trained = execute(plan, wide, target, report).as_control()
+    trained = execute(wanted, wide, target, report).as_control()
     old = solution.control
     if old is not None and old.error < 1.0 and old.error <= trained.error:
         if target is not None:
@@ -61,9 +62,9 @@ def add_control(
     return replace(solution, control=trained)
 
 
-def _suffices(control: Control | None, plan: Run) -> bool:
+def _suffices(control: Control | None, wanted: Run) -> bool:
     """Whether there is a control that is of use and was trained for at least as long."""
-    asked = plan.training.budget or 0.0
+    asked = wanted.training.budget or 0.0
     return control is not None and control.error < 1.0 and asked <= (control.budget or 0.0)
 
 

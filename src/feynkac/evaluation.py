@@ -67,7 +67,9 @@ class Evaluator:
         training = self.run.training
         generator = make_generator(training.seed, "evaluation", *stream, device=self.device)
         if training.budget is None:
-            return make_yardstick(self.family, self.run.scheme, generator)
-        quiet = None if isinstance(self.run.noise, Independent) else self.run.noise
+            return make_yardstick(self.family, self.run.method.scheme, generator)
+        quiet = None if isinstance(self.run.method.noise, Independent) else self.run.method.noise
         limit = REFERENCE_SHARE * training.budget
-        return make_yardstick(self.family, self.run.scheme, generator, noise=quiet, seconds=limit)
+        return make_yardstick(
+            self.family, self.run.method.scheme, generator, noise=quiet, seconds=limit
+        )

@@ -154,7 +154,7 @@ class Solution:
             report: called with the fraction done.
         """
         generator = make_generator(seed, "error", device=str(self.network.mean.device))
-        chosen = scheme or self.manifest.run.scheme
+        chosen = scheme or self.manifest.run.method.scheme
         return measure_errors(self.network, self.family, chosen, generator, inputs, paths, report)
 
     def certify(
@@ -184,13 +184,13 @@ class Solution:
             raise InputError(
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
-        run = self.manifest.run
+        method = self.manifest.run.method
         generator = make_generator(seed, "certificate", device=str(self.network.mean.device))
         return certify(
             self.quickly,
             self.family,
-            run.scheme,
-            run.noise,
+            method.scheme,
+            method.noise,
             self.control,
             inputs.detach().clone().reshape(-1, inputs.shape[-1]),
             generator,
@@ -326,7 +326,7 @@ class Solution:
         chosen = family or _rebuild_family(manifest)
         _require_trained_for(chosen, manifest, folder)
         try:
-            network = Network(manifest.run.architecture, chosen.domain, outputs(chosen))
+            network = Network(manifest.run.method.architecture, chosen.domain, outputs(chosen))
             network.load_state_dict(weights)
         except RuntimeError as error:
             raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
@@ -353,7 +353,7 @@ def _read_control(folder: str | Path) -> Control | None:
     manifest, weights = read_artifact(path)
     domain = read_domain(manifest.domain, manifest.exchanged)
     try:
-        network = Network(manifest.run.architecture, domain)
+        network = Network(manifest.run.method.architecture, domain)
         network.load_state_dict(weights)
     except RuntimeError as error:
         raise ArtifactError(f"the weights in {path} do not fit its manifest.") from error
@@ -374,7 +374,7 @@ def _rebuild_family(manifest: Manifest) -> Family:
     if not record.built_in or record.name not in BUILT_IN:  # a path here must not be imported
         raise ArtifactError(
             f"the family {record.name!r} is not built in, and an artifact holds no code; "
-            "give it: load(folder, family=…) or --family path/to/file.py:ClassName."
+            "give it: load(folder, family=…)."
         )
     return find_family(record.name, dict(record.fields))
 

@@ -4,12 +4,12 @@ import time
 from dataclasses import dataclass
 
 import pytest
+from feynkac.methods.fast.choices import suitable_scheme
 
 import feynkac as fk
 from feynkac.analysis.rehearsal import check_jumps, check_paths, rehearse
 from feynkac.errors import InputError
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.methods.fast.choices import suitable_scheme
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 
 

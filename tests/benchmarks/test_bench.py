@@ -25,7 +25,7 @@ from feynkac.benchmarks.bench import (
 )
 from feynkac.errors import InputError
 from feynkac.sampling.reference import Estimate
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 TINY = Effort(
     budget_scale=0.02,
@@ -113,7 +113,7 @@ def test_the_greeks_stand_beside_the_authors(put):
 
 @pytest.mark.parametrize(("entry", "biased"), [(ENTRIES[1], True), (ENTRIES[2], False)])
 def test_the_basket_is_measured_against_a_simulation(entry, biased):
-    run = plan_run(entry.family, "fast", None, entry.scheme, {"steps": 1})
+    run = make_run(entry.family, "fast", {"scheme": entry.scheme, "steps": 1})
     yardstick = yardstick_for(entry.family, run, TINY, biased)
     assert yardstick.reference.value.shape == (8, 1)
     assert (yardstick.reference.error > 0).any()
@@ -123,7 +123,7 @@ def test_the_basket_is_measured_against_a_simulation(entry, biased):
 
 def test_a_refined_reference_has_more_steps():
     coarse, fine = (
-        plan_run(fk.BasketPut(), "paper", None, fk.EulerMaruyama(steps=n), {"steps": 1})
+        make_run(fk.BasketPut(), "paper", {"scheme": fk.EulerMaruyama(steps=n), "steps": 1})
         for n in (2, 8)
     )
     refining, unrefined = (replace(TINY, refinements=n) for n in (2, 0))

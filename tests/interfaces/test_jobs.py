@@ -8,13 +8,13 @@ import feynkac as fk
 from feynkac.clock import Clock
 from feynkac.errors import Interrupted
 from feynkac.interfaces.jobs import Job, absolute_spec
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 
 @pytest.fixture
 def job(tmp_path):
     settings = {"steps": 3, "batch_size": 16, "paths": 4, "seed": 5}
-    run = plan_run(fk.BlackScholes(), "fast", None, None, settings)
+    run = make_run(fk.BlackScholes(), "fast", settings)
     return Job("black-scholes", fk.BlackScholes(), run, tmp_path / "run")
 
 
@@ -41,6 +41,6 @@ def test_a_job_that_was_stopped_is_not_finished(job):
 
 
 def test_a_budget_counts_from_the_given_time(tmp_path):
-    run = plan_run(fk.BlackScholes(), "fast", None, None, {"budget": 60.0, "batch_size": 16})
+    run = make_run(fk.BlackScholes(), "fast", {"budget": 60.0, "batch_size": 16})
     late = Job("black-scholes", fk.BlackScholes(), run, tmp_path / "late")
     assert late.execute(clock=Clock(time.perf_counter() - 59.5)).manifest.steps < 30

@@ -84,7 +84,8 @@ def test_a_name_given_twice_is_refused():
         ("euler:1", EulerMaruyama(steps=1)),
         ("euler:250", EulerMaruyama(steps=250)),
         ("milstein:8", Milstein(steps=8)),
-        ("nv:4", NinomiyaVictoir(steps=4)),
+        ("ninomiya-victoir:4", NinomiyaVictoir(steps=4)),
+        ("nin:4", NinomiyaVictoir(steps=4)),
     ],
 )
 def test_schemes_by_name(text, scheme):
@@ -93,10 +94,12 @@ def test_schemes_by_name(text, scheme):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "euler", "euler:", "euler:0", "euler:-3", "euler:2.5", "milstein", "milstein:0", "EXACT"],
+    ["", "e:1", "nv:4", "euler:", "euler:0", "euler:-3", "euler:2.5", "milstein:0", "EXACT"],
 )
 def test_an_unknown_scheme_is_refused(text):
-    with pytest.raises(InputError, match=f"unknown scheme '{text}'; expected auto, exact, euler"):
+    with pytest.raises(
+        InputError, match=f"unknown scheme '{text}'; expected auto, or one of euler"
+    ):
         parse_scheme(text)
 
 

@@ -7,10 +7,10 @@ from typer.testing import CliRunner, Result
 
 import feynkac as fk
 from feynkac.interfaces.cli import app
-from feynkac.methods.preset import Preset, write_preset
+from feynkac.methods.preset import write_preset
 from feynkac.runs.artifact import read_artifact
 
-PRESET = Preset(
+PRESET = fk.Fast(
     architecture=fk.Smooth(width=8, depth=1),
     optimiser=fk.GaussNewton(learning_rate=0.2),
     batch_size=16,
@@ -40,31 +40,33 @@ def solve(tmp_path):
 
 
 def test_the_settings_of_the_file_are_used(solve):
-    found = solve(PRESET)
-    assert found.method == "fast"
-    assert found.architecture == PRESET.architecture
-    for name, value in PRESET.training().items():
-        assert getattr(found.training, name) == value
+    method = solve(PRESET).method
+    for name, value in vars(PRESET).items():
+        assert value is None or getattr(method, name) == value
 
 
 def test_options_win(solve):
-    found = solve(PRESET, "--batch-size", 24, "--paths", 8)
-    assert (found.training.batch_size, found.training.paths) == (24, 8)
-    assert found.training.optimiser == PRESET.optimiser
+    method = solve(PRESET, "--batch-size", 24, "--paths", 8).method
+    assert (method.batch_size, method.paths) == (24, 8)
+    assert method.optimiser == PRESET.optimiser
 
 
-def test_the_method_is_the_file_s_unless_it_is_given(solve):
-    assert solve(Preset(method="paper", batch_size=16)).method == "paper"
+def test_the_method_is_the_file_s(solve):
+    assert solve(fk.Paper(batch_size=16)).method.kind == "paper"
 
 
-def test_a_given_method_wins(solve):
-    assert solve(Preset(method="paper", batch_size=16), "--method", "fast").method == "fast"
+def test_another_method_than_the_file_s_is_refused(tmp_path):
+    path = tmp_path / "preset.json"
+    write_preset(fk.Paper(batch_size=16), path)
+    found = run("solve", "black-scholes", "--steps", 2, "--preset", path, "--method", "fast")
+    assert found.exit_code == 2
+    assert "is a preset of the method 'paper'; omit --method" in found.stderr
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"width": 3}, "unknown key 'width'; a preset has: method, architecture"),
+        ({"widht": 3}, "unknown key 'widht'; a preset has: kind, architecture"),
         ({"method": "quick"}, "unknown method 'quick'; there are: fast, paper"),
         ({"paths": "many"}, "paths: Input should be a valid integer"),
     ],

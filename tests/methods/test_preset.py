@@ -6,12 +6,12 @@ import pytest
 
 import feynkac as fk
 from feynkac.errors import InputError
-from feynkac.methods.preset import Preset, preset_to_dict, read_preset, write_preset
-from feynkac.solver import plan_run
+from feynkac.methods.preset import read_preset, write_preset
+from feynkac.parts import record_part
+from feynkac.solver import make_run
 from feynkac.training.schedules import LinearDecay
 
-FULL = Preset(
-    method="fast",
+FULL = fk.Fast(
     architecture=fk.Smooth(width=24, depth=2, products=12),
     optimiser=fk.GaussNewton(learning_rate=0.2),
     schedule=LinearDecay(warmup=5),
@@ -21,30 +21,39 @@ FULL = Preset(
 )
 
 
-@pytest.mark.parametrize("preset", [FULL, Preset(), Preset(method="paper")], ids=range(3))
+@pytest.mark.parametrize("preset", [FULL, fk.Fast(), fk.Paper()], ids=range(3))
 def test_what_is_written_is_read_again(tmp_path, preset):
     path = tmp_path / "preset.json"
     write_preset(preset, path)
     assert read_preset(path) == preset
 
 
-def test_what_is_not_set_is_not_written():
-    assert preset_to_dict(Preset(batch_size=8)) == {"method": "fast", "batch_size": 8}
+def test_what_is_open_is_not_written():
+    assert record_part(fk.Paper(batch_size=8)) == {"kind": "paper", "batch_size": 8}
 
 
-def test_all_of_it_is_in_the_planned_run():
-    run = plan_run(
-        fk.BlackScholes(), FULL.method, FULL.architecture, None, FULL.training() | {"steps": 3}
-    )
-    assert run.architecture == FULL.architecture
-    for name, value in FULL.training().items():
-        assert getattr(run.training, name) == value
+def test_an_older_preset_names_its_method_differently(tmp_path):
+    path = tmp_path / "preset.json"
+    path.write_text(json.dumps({"method": "paper", "batch_size": 8}))
+    assert read_preset(path) == fk.Paper(batch_size=8)
+
+
+def test_one_without_a_name_is_the_fast_method_s(tmp_path):
+    path = tmp_path / "preset.json"
+    path.write_text(json.dumps({"paths": 8}))
+    assert read_preset(path) == fk.Fast(paths=8)
+
+
+def test_all_of_it_is_in_the_run():
+    method = make_run(fk.BlackScholes(), FULL, {"steps": 3}).method
+    for name, value in vars(FULL).items():
+        assert value is None or getattr(method, name) == value
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"widht": 3}, "unknown key 'widht'; a preset has: method, architecture, optimiser"),
+        ({"widht": 3}, "unknown key 'widht'; a preset has: kind, architecture, scheme"),
         ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2"),
         ({"architecture": {"kind": "smooth", "wdith": 3}}, "wdith"),
         ({"optimiser": {"kind": "adam"}}, "optimiser"),

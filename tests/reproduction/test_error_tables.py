@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from feynkac.methods.paper import paper_setup
+from feynkac.methods.paper import column as table_5
 from feynkac.reproduction.error_tables import (
     TRUE_PDE,
     present_table,
@@ -36,7 +36,7 @@ def first(settings):
 
 def test_the_published_lines_are_those_of_the_training_setup():
     for table in TABLES:
-        column = paper_setup(table.family)
+        column = table_5(table.family)
         steps = [line.step for line in table.lines]
         assert steps == list(range(0, column.steps + 1, column.schedule.patience))
         assert table.lines[-1].seconds[0] == table.entries[0].gpu_seconds
@@ -174,7 +174,7 @@ def test_committed_trainings_make_a_full_table(settings, tmp_path):
     """On a fresh clone: nothing in the store, the paper's run among the committed ones."""
     table, scaled = TABLES[0], train_paper(TABLES[0], settings)
     full = paper_run(replace(settings, full=True), table.family, seed=3)
-    column = paper_setup(table.family)
+    column = table_5(table.family)
     update = {"run": full, "steps": column.steps}
     manifest = scaled.solutions[0].manifest.model_copy(update=update)
     committed = tmp_path / "trainings" / "table-1-paper-seed-3"

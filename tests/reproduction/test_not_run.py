@@ -5,9 +5,9 @@ from dataclasses import asdict
 from functools import partial
 
 import pytest
-from feynkac.benchmarks import bench
 
 import feynkac as fk
+from feynkac.benchmarks import bench
 from feynkac.reproduction import not_run
 from feynkac.reproduction.not_run import duration, present, project_all, run
 from feynkac.reproduction.published import FIGURE_9_STEPS

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import feynkac as fk
-from feynkac.methods.paper import paper_setup
+from feynkac.methods.paper import column as table_5
 from feynkac.reproduction import scaling
 from feynkac.reproduction.scaling import (
     Cost,
@@ -20,7 +20,7 @@ from feynkac.reproduction.scaling import (
 )
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.store import Store
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 FAMILIES = [fk.BlackScholes(), fk.BasketPut(), fk.HeatParaboloid(), fk.HeatGaussian()]
 by_name = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name())
@@ -39,7 +39,7 @@ def full(settings):
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_full_run_is_the_one_that_solve_would_do(full, seed):
     training = {"steps": 24000, "seed": seed, "compile": True, "evaluations": 6}
-    expected = plan_run(fk.BlackScholes(), "paper", None, None, training)
+    expected = make_run(fk.BlackScholes(), "paper", training)
     assert paper_run(full, fk.BlackScholes(), seed) == expected
     assert paper_run(full, fk.BlackScholes(), seed).identity == expected.identity
 
@@ -48,24 +48,24 @@ def test_a_run_may_be_longer_than_table_5_says(settings, full):
     """The authors' ablations: the learning rate falls after the same steps as before."""
     whole = paper_run(full, fk.BlackScholes(), 0, evaluations=15, whole=30_000)
     assert whole.training.steps == 30_000
-    assert whole.training.schedule.patience == 4000
+    assert whole.method.schedule.patience == 4000
     scaled = paper_run(settings, fk.BlackScholes(), 0, 3000, whole=30_000)
-    assert scaled.training.schedule.patience == 400
+    assert scaled.method.schedule.patience == 400
     assert describe_scale(whole, fk.BlackScholes(), 30_000) == "full"
     assert "3,000 steps in place of 30,000" in describe_scale(scaled, fk.BlackScholes(), 30_000)
 
 
 @by_name
 def test_a_scaled_schedule_keeps_its_shape(settings, family):
-    column = paper_setup(family)
+    column = table_5(family)
     steps = column.steps // 40
     run = paper_run(settings, family, 0, steps, batch_divisor=32)
     rates = [
         [schedule.rate(1.0, length * i // 56, (length * i // 56) / length) for i in range(56)]
-        for schedule, length in ((column.schedule, column.steps), (run.training.schedule, steps))
+        for schedule, length in ((column.schedule, column.steps), (run.method.schedule, steps))
     ]
     assert rates[0] == rates[1]
-    assert run.training.batch_size * 32 == column.batch_size
+    assert run.method.batch_size * 32 == column.batch_size
     assert run.training.evaluations * 4000 == column.steps
 
 
@@ -82,7 +82,7 @@ def test_another_network_changes_nothing_else(settings):
 
 
 def test_a_run_of_one_step_has_a_schedule(settings):
-    assert paper_run(settings, fk.BlackScholes(), 0, 1).training.schedule.patience == 1
+    assert paper_run(settings, fk.BlackScholes(), 0, 1).method.schedule.patience == 1
 
 
 @pytest.fixture

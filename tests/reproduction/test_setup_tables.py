@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from feynkac.methods.search import PAPER_RANGES
 
 import feynkac as fk
 from feynkac.methods.dimension import Choice
-from feynkac.methods.paper import PaperSetup
-from feynkac.methods.search import PAPER_RANGES
+from feynkac.methods.paper import Column
 from feynkac.networks.architecture import Linear
 from feynkac.networks.network import make_network
 from feynkac.reproduction import setup_tables
@@ -80,8 +80,8 @@ def test_parameters_are_drawn_as_the_table_says(rows):
 
 
 def test_the_table_follows_the_presets(settings, monkeypatch):
-    changed = {fk.BlackScholes: PaperSetup(6, 96, 0.5, 0.3, 7)}
-    monkeypatch.setattr(setup_tables, "SETUPS", changed)
+    changed = {fk.BlackScholes: Column(6, 96, 0.5, 0.3, 7)}
+    monkeypatch.setattr(setup_tables, "TABLE_5", changed)
     rows = {name: cells[0] for name, *cells in table_5(settings).rows}
     assert rows["(L, q, χ)"] == "(4, 6, 1)"
     assert (rows["batch size"], rows["steps"]) == ("96", "7")

@@ -10,14 +10,14 @@ from feynkac.errors import ArtifactError, Interrupted
 from feynkac.reproduction import store as module
 from feynkac.reproduction.store import Store, keep_training, name_of
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 AT = {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
 
 
 def plan(**training):
     lengths = {"steps": 3, "batch_size": 32, "evaluations": 1}
-    return plan_run(fk.BlackScholes(), "paper", None, None, lengths | training)
+    return make_run(fk.BlackScholes(), "paper", lengths | training)
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_committed_training_is_found_and_only_read(committed, tmp_path):
 def test_a_committed_training_with_other_settings_is_not_taken(committed, tmp_path, other):
     store = Store(tmp_path / "runs", committed.parent)
     assert not store.has(plan(**other))
-    fast = plan_run(fk.BlackScholes(), "fast", None, None, {"steps": 3, "evaluations": 1})
+    fast = make_run(fk.BlackScholes(), "fast", {"steps": 3, "evaluations": 1})
     assert not store.has(fast)
 
 

@@ -94,6 +94,6 @@ def test_the_regression_converges_at_the_rate_and_size_predicted(settings):
 
 def test_a_second_call_computes_nothing(settings, monkeypatch):
     first = theorem_1.run(settings)
-    for name in ("compare", "converge", "plan_run"):
+    for name in ("compare", "converge", "make_run"):
         monkeypatch.setattr(theorem_1, name, lambda *_: pytest.fail("computed again"))
     assert theorem_1.run(settings).rows == first.rows

@@ -5,17 +5,17 @@ import pytest
 import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
 from feynkac.runs.folder import RunFolder
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 from feynkac.training.pace import Pace
 from feynkac.runs.run import Decisions
 
-DECISIONS = Decisions(paths=8, evaluations=3, scale_inputs=128, bias=(1e-3, 1e-4))
+DECISIONS = Decisions(evaluations=3, bias=(1e-3, 1e-4))
 PACE = Pace.of(10).ending(at=4, end=16)
 
 
 @pytest.fixture
 def run():
-    return plan_run(fk.BlackScholes(), "paper", None, None, {"steps": 10})
+    return make_run(fk.BlackScholes(), "paper", {"steps": 10})
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_what_was_kept_is_given_back(folder, run):
 
 
 def test_other_words_begin_another_run(folder):
-    other = plan_run(fk.BlackScholes(), "paper", None, None, {"steps": 11})
+    other = make_run(fk.BlackScholes(), "paper", {"steps": 11})
     assert folder.run_asked_for(other.asked) is None
     with pytest.raises(ArtifactError, match=r"training\.steps is 10 there, 11 here"):
         folder.require(other)

@@ -3,8 +3,10 @@
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -67,16 +69,31 @@ class Slow(Objective):
         return OBJECTIVE.differentiate(network, batch, optimiser)
 
 
-def fresh_state(training, norm="batch"):
+class Chosen(NamedTuple):
+    """What the loop is told, and the optimiser whose learning rate it sets."""
+
+    training: Training
+    rate: Callable[[int, float], float]
+
+
+def choose(optimiser=AdamW(), schedule=StepDecay(), **training):  # noqa: B008  (frozen)
+    def rate(step, done):
+        return schedule.rate(optimiser.learning_rate, step, done)
+
+    rate.optimiser = optimiser
+    return Chosen(Training(**training), rate)
+
+
+def fresh_state(chosen, norm="batch"):
     architecture = Multilevel(levels=2, factor=3, norm=norm)
     network = make_network(architecture, DOMAIN, torch.Generator().manual_seed(0))
-    return State(network, training.optimiser.build(network), torch.Generator().manual_seed(0))
+    return State(network, chosen.rate.optimiser.build(network), torch.Generator().manual_seed(0))
 
 
 def trained(steps, hooks=Hooks(), objective=OBJECTIVE, **settings):  # noqa: B008
-    training = Training(steps=steps, **settings)
-    state = fresh_state(training)
-    train(state, objective, DOMAIN, training, Pace.of(steps), hooks)
+    chosen = choose(steps=steps, **settings)
+    state = fresh_state(chosen)
+    train(state, objective, DOMAIN, *chosen, Pace.of(steps), hooks)
     return state
 
 
@@ -97,11 +114,11 @@ def assert_same(first, second):
 
 def test_an_update_is_one_step_of_the_optimiser_on_fresh_data():
     """SGD without momentum: θ ← θ − η ∇loss."""
-    training = Training(steps=1, optimiser=SGD(learning_rate=0.1, momentum=0.0))
-    state, twin = fresh_state(training), fresh_state(training)
+    chosen = choose(steps=1, optimiser=SGD(learning_rate=0.1, momentum=0.0))
+    state, twin = fresh_state(chosen), fresh_state(chosen)
     expected = OBJECTIVE.loss(twin.network, OBJECTIVE.sample(twin.generator))
     expected.backward()
-    assert update(state, OBJECTIVE, DOMAIN, training, Pace.of(1)) == expected.item()
+    assert update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(1)) == expected.item()
     for new, old in zip(state.network.parameters(), twin.network.parameters(), strict=True):
         torch.testing.assert_close(new, old - 0.1 * old.grad)
     assert state.step == 1
@@ -110,10 +127,10 @@ def test_an_update_is_one_step_of_the_optimiser_on_fresh_data():
 
 def test_the_learning_rate_follows_the_schedule():
     schedule = StepDecay(decay=0.5, patience=2)
-    training = Training(steps=6, optimiser=AdamW(0.01), schedule=schedule)
-    state, rates = fresh_state(training), []
+    chosen = choose(steps=6, optimiser=AdamW(0.01), schedule=schedule)
+    state, rates = fresh_state(chosen), []
     for _ in range(6):
-        update(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
+        update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(6))
         rates.append(state.optimiser.param_groups[0]["lr"])
     assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025, 0.0025]
 
@@ -193,15 +210,15 @@ def test_checkpoints_are_saved_at_their_interval(interval, saved):
 
 
 def test_training_continues_from_the_step_it_is_at():
-    training, steps = Training(steps=6), []
-    state = fresh_state(training)
-    train(state, OBJECTIVE, DOMAIN, training, Pace.of(3))
+    chosen, steps = choose(steps=6), []
+    state = fresh_state(chosen)
+    train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(3))
     train(
-        state, OBJECTIVE, DOMAIN, training, Pace.of(6), Hooks(report=lambda r: steps.append(r.step))
+        state, OBJECTIVE, DOMAIN, *chosen, Pace.of(6), Hooks(report=lambda r: steps.append(r.step))
     )
     assert steps == [4, 5, 6]
     assert_same(state.tensors(), trained(6).tensors())
-    train(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
+    train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(6))
     assert state.step == 6
 
 
@@ -228,11 +245,11 @@ def test_a_signal_saves_once_and_stops_after_the_step_under_way(number):
 
 
 def test_a_stopped_run_continues_to_the_same_result():
-    training = Training(steps=6)
-    state = fresh_state(training)
+    chosen = choose(steps=6)
+    state = fresh_state(chosen)
     with pytest.raises(Interrupted, match="step 2 of 6"):
-        train(state, OBJECTIVE, DOMAIN, training, Pace.of(6), stopping_at(2, signal.SIGINT, []))
-    train(state, OBJECTIVE, DOMAIN, training, Pace.of(6))
+        train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(6), stopping_at(2, signal.SIGINT, []))
+    train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(6))
     assert_same(state.tensors(), trained(6).tensors())
 
 
@@ -246,11 +263,11 @@ def test_a_signal_during_the_last_step_lets_the_run_finish():
 
 
 def test_a_bad_label_stops_the_run_at_its_step_with_the_last_good_parameters():
-    saved, training = [], Training(steps=10, checkpoint_seconds=1e-9)
-    state = fresh_state(training)
+    saved, chosen = [], choose(steps=10, checkpoint_seconds=1e-9)
+    state = fresh_state(chosen)
     hooks = Hooks(save=lambda s: saved.append(s.step))
     with pytest.raises(NonFiniteError, match=r"step 4: .* in 1 of 32 simulated paths, first at x="):
-        train(state, Poisoned(nth=4), DOMAIN, training, Pace.of(10), hooks)
+        train(state, Poisoned(nth=4), DOMAIN, *chosen, Pace.of(10), hooks)
     assert saved == [1, 2, 3, 3]  # the last time on the way out
     assert state.step == 3
     assert_same(learned(state), learned(trained(3)))
@@ -280,13 +297,13 @@ def spoil_gradient(network):
     ],
 )
 def test_an_update_names_the_place_before_anything_changes(spoil, place, optimiser):
-    training = Training(steps=5, optimiser=optimiser)
-    state = fresh_state(training)
-    update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
+    chosen = choose(steps=5, optimiser=optimiser)
+    state = fresh_state(chosen)
+    update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(5))
     spoil(state.network)
     before = learned(state)
     with pytest.raises(NonFiniteError, match=f"step 2: a NaN or infinity arose {place}"):
-        update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
+        update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(5))
     assert_same(learned(state), before)
     assert state.step == 1
 
@@ -300,24 +317,24 @@ def test_an_update_names_the_place_before_anything_changes(spoil, place, optimis
     ],
 )
 def test_a_learning_rate_that_overshoots_is_noticed_at_the_next_step(optimiser, place):
-    training = Training(steps=5, optimiser=optimiser)
-    state = fresh_state(training, norm="none")
-    update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
+    chosen = choose(steps=5, optimiser=optimiser)
+    state = fresh_state(chosen, norm="none")
+    update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(5))
     with pytest.raises(NonFiniteError, match=rf"step 2: .*{place}.*lower the learning rate"):
-        update(state, OBJECTIVE, DOMAIN, training, Pace.of(5))
+        update(state, OBJECTIVE, DOMAIN, chosen.rate, Pace.of(5))
 
 
 # A length that moves
 
 
 def test_timing_a_step_leaves_the_state_as_it_was():
-    training = Training(budget=0.1)
-    state = fresh_state(training)
+    chosen = choose(budget=0.1)
+    state = fresh_state(chosen)
     before = state.tensors()
-    assert time_step(state, Slow(0.02), DOMAIN, training) >= 0.02
+    assert time_step(state, Slow(0.02), DOMAIN, chosen.rate) >= 0.02
     assert_same(state.tensors(), before)
     assert (state.step, state.seconds, state.history) == (0, 0.0, [])
-    train(state, OBJECTIVE, DOMAIN, training, Pace.of(3))
+    train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(3))
     assert_same(state.tensors(), trained(3).tensors())
 
 
@@ -334,10 +351,10 @@ SETTINGS = {"schedule": LinearDecay(warmup=1), "evaluations": 2}
 
 
 def test_the_end_moves_when_it_is_told_to():
-    training, kept, steps = Training(budget=1.0, **SETTINGS), [], []
-    state = fresh_state(training)
+    chosen, kept, steps = choose(budget=1.0, **SETTINGS), [], []
+    state = fresh_state(chosen)
     hooks = moving({2: 8, 5: 6}, kept, report=lambda p: steps.append((p.step, p.steps)))
-    pace = train(state, OBJECTIVE, DOMAIN, training, Pace.of(4), hooks)
+    pace = train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(4), hooks)
     assert pace.segments == (Segment(0, 4), Segment(2, 8), Segment(5, 6))
     assert [found for found, _ in kept] == [
         Pace((Segment(0, 4), Segment(2, 8))),
@@ -349,34 +366,34 @@ def test_the_end_moves_when_it_is_told_to():
 
 def test_a_new_end_is_written_down_before_the_first_step_that_uses_it():
     """The learning rate of a step is the one of the last pace that was kept."""
-    training, kept = Training(budget=1.0, **SETTINGS), [(Pace.of(4), 0)]
-    state, rates = fresh_state(training), []
+    chosen, kept = choose(budget=1.0, **SETTINGS), [(Pace.of(4), 0)]
+    state, rates = fresh_state(chosen), []
 
     def look(progress):
         rates.append(state.optimiser.param_groups[0]["lr"])
 
-    train(state, OBJECTIVE, DOMAIN, training, Pace.of(4), moving({2: 8}, kept, report=look))
-    initial = training.optimiser.learning_rate
+    train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(4), moving({2: 8}, kept, report=look))
+    initial = chosen.rate.optimiser.learning_rate
     done = [kept[0 if k <= 2 else 1][0].fraction(k) for k in range(8)]
     assert rates == pytest.approx([initial * (1.0 - s) for s in done])
 
 
 def test_a_run_that_ends_at_once_is_measured_there():
-    training = Training(budget=1.0, **SETTINGS)
-    state = fresh_state(training)
-    pace = train(state, OBJECTIVE, DOMAIN, training, Pace.of(9), moving({3: 3}, []))
+    chosen = choose(budget=1.0, **SETTINGS)
+    state = fresh_state(chosen)
+    pace = train(state, OBJECTIVE, DOMAIN, *chosen, Pace.of(9), moving({3: 3}, []))
     assert (pace.steps, state.step, state.history[-1]["step"]) == (3, 3, 3)
 
 
 def test_a_run_continued_with_its_segments_repeats_them_to_the_bit():
-    training = Training(budget=1.0, **SETTINGS)
-    first, again = fresh_state(training), fresh_state(training)
-    pace = train(first, OBJECTIVE, DOMAIN, training, Pace.of(4), moving({2: 8, 5: 6}, []))
-    train(again, OBJECTIVE, DOMAIN, training, pace)
+    chosen = choose(budget=1.0, **SETTINGS)
+    first, again = fresh_state(chosen), fresh_state(chosen)
+    pace = train(first, OBJECTIVE, DOMAIN, *chosen, Pace.of(4), moving({2: 8, 5: 6}, []))
+    train(again, OBJECTIVE, DOMAIN, *chosen, pace)
     assert_same(first.tensors(), again.tensors())
 
 
 def test_parameters_that_the_last_update_made_infinite_are_no_result():
-    training = Training(steps=1, optimiser=SGD(3e38))
+    chosen = choose(steps=1, optimiser=SGD(3e38))
     with pytest.raises(NonFiniteError, match=r"step 1: .* in the parameter core"):
-        train(fresh_state(training, norm="none"), OBJECTIVE, DOMAIN, training, Pace.of(1))
+        train(fresh_state(chosen, norm="none"), OBJECTIVE, DOMAIN, *chosen, Pace.of(1))

@@ -5,7 +5,6 @@ import torch
 from pydantic import ValidationError
 
 from feynkac.errors import InputError
-from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.settings import Training, one_sentence, resolve_device, seconds
 
 
@@ -48,8 +47,6 @@ def test_a_run_has_steps_or_a_budget_but_not_both(lengths):
     ("wrong", "message"),
     [
         ({"steps": 0}, "steps: Input should be greater than or equal to 1 (got 0)."),
-        ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2 (got 1)."),
-        ({"paths": 0}, "paths: Input should be greater than or equal to 1 (got 0)."),
         ({"seed": -1}, "seed: Input should be greater than or equal to 0 (got -1)."),
         ({"evaluations": 0}, "evaluations: Input should be greater than or equal to 1 (got 0)."),
         ({"checkpoint_seconds": 0}, "checkpoint_seconds: Input should be greater than 0 (got 0)."),
@@ -72,10 +69,6 @@ def test_a_run_has_steps_or_a_budget_but_not_both(lengths):
             {"budget": "60s"},
             "Training: give either steps or a budget, not both and not neither.",
         ),
-        (
-            {"optimiser": {"kind": "adamw", "learning_rate": -1.0}},
-            "optimiser.adamw.learning_rate: Input should be greater than 0 (got -1.0).",
-        ),
     ],
 )
 def test_a_wrong_setting_is_explained_in_one_sentence(wrong, message):
@@ -84,13 +77,9 @@ def test_a_wrong_setting_is_explained_in_one_sentence(wrong, message):
     assert one_sentence(caught.value) == message
 
 
-def test_the_paper_s_optimiser_is_the_default():
-    assert Training(steps=1).optimiser == AdamW()
-
-
-@pytest.mark.parametrize("optimiser", [AdamW(0.5), SGD(momentum=0.5)])
-def test_either_optimiser_is_accepted(optimiser):
-    assert Training(steps=1, optimiser=optimiser).optimiser == optimiser
+@pytest.mark.parametrize(("workers", "rows"), [(1, 10), (2, 5), (3, 4), (4, 3), (20, 1)])
+def test_workers_share_a_batch(workers, rows):
+    assert Training(steps=1, workers=workers).per_worker(10) == rows
 
 
 def test_settings_are_frozen():

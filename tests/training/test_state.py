@@ -18,7 +18,6 @@ from feynkac.training.objective import MeanSquare
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.pace import Pace
 from feynkac.training.schedules import StepDecay
-from feynkac.training.settings import Training
 from feynkac.training.state import State, _digest, load_checkpoint, save_checkpoint
 
 FAMILY = BlackScholes()
@@ -33,8 +32,12 @@ def fresh_state(optimiser=OPTIMISERS[0], norm="batch", levels=2, seed=0):
 
 
 def advance(state, steps, optimiser=OPTIMISERS[0]):
-    training = Training(steps=6, optimiser=optimiser, schedule=StepDecay(patience=2))
-    losses = [update(state, OBJECTIVE, FAMILY.domain, training, Pace.of(6)) for _ in range(steps)]
+    schedule = StepDecay(patience=2)
+
+    def rate(step, done):
+        return schedule.rate(optimiser.learning_rate, step, done)
+
+    losses = [update(state, OBJECTIVE, FAMILY.domain, rate, Pace.of(6)) for _ in range(steps)]
     state.history.append({"step": state.step, "loss": losses[-1]})
     return state
 

@@ -12,11 +12,10 @@ from torch import distributed, multiprocessing
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families import BlackScholes
 from feynkac.methods.fast.sobolev import Scales, Sobolev
-from feynkac.methods.fitting import make_objective
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import execute, plan_run
+from feynkac.solver import execute, make_run
 from feynkac.training import team as team_module
 from feynkac.training.loop import Hooks, train
 from feynkac.training.objective import Batch, Objective
@@ -24,7 +23,7 @@ from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon
 from feynkac.training.optimisers.optimiser import AdamW
 from feynkac.training.pace import Pace
-from feynkac.training.state import State
+from feynkac.training.state import State, begin
 from feynkac.training.team import Alone, Distributed, make_streams
 
 FAMILY = BlackScholes()
@@ -69,18 +68,17 @@ class Double(Objective):
 def planned(name, **training):
     architecture, optimiser = SETTINGS[name]
     given = {"steps": STEPS, "batch_size": 32, "paths": 4, "workers": 2, "optimiser": optimiser}
-    return plan_run(FAMILY, "fast", architecture, None, given | training)
+    return make_run(FAMILY, "fast", {"architecture": architecture, **given, **training})
 
 
 def losses(name, team, poisoned=math.inf):
     """Of every step in float64, then the parameters at the end."""
-    from feynkac.solver import initial_state
-
     run = planned(name)
-    state = initial_state(run, FAMILY, "cpu", team)
-    inner = make_objective(run, FAMILY, state.network)
+    method, training = run.method, run.training
+    state = begin(method.architecture, method.optimiser, FAMILY, training, "cpu", team)
+    inner = method.objective(FAMILY, state.network, training)
     state.network.double()
-    optimiser = run.training.optimiser.build(state.network)
+    optimiser = method.optimiser.build(state.network)
     state = State(state.network, optimiser, state.generator, further=state.further)
     if isinstance(inner, Sobolev):
         scales = {k: v.double() for k, v in vars(inner.scales).items()}
@@ -88,7 +86,8 @@ def losses(name, team, poisoned=math.inf):
     objective = Double(inner, poisoned, [])
     found = []
     hooks = Hooks(report=lambda progress: found.append(progress.loss))
-    train(state, objective, FAMILY.domain, run.training, Pace.of(STEPS), hooks, team)
+    rate = method.learning_rate
+    train(state, objective, FAMILY.domain, training, rate, Pace.of(STEPS), hooks, team)
     return found + [float(p.detach().abs().sum()) for p in state.network.parameters()]
 
 
@@ -131,7 +130,7 @@ def interrupted(team, folder):
 def budgeted(team, folder):
     run = planned("gauss-newton", steps=None, budget=4.0, paths=None)
     solution = execute(run, FAMILY, folder / "budgeted", team=team)
-    return [solution.manifest.steps, solution.manifest.paths]
+    return [solution.manifest.steps, len(solution.manifest.history)]
 
 
 JOBS = (all_losses, poisoned_loss, interrupted, budgeted)
@@ -153,7 +152,7 @@ def test_a_nan_of_one_worker_stops_both_with_its_place(two):
     assert expected in leader["poisoned_loss"]
 
 
-def test_a_run_stopped_by_its_leader_goes_on_in_one_process(two):
+def test_a_run_stopped_by_its_leader_resumes_in_one_process(two):
     folder, *answers = two
     assert {answer["interrupted"] for answer in answers} == {"stopped at step 5 of 12"}
     run = planned("gauss-newton")

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from feynkac.analysis.comparison import Comparison
-from feynkac.methods.preset import Preset, read_preset
+from feynkac.methods.preset import read_preset
 from feynkac.plotting.figures import draw_search
 from feynkac.tuning.search_report import (
     best_so_far,
@@ -35,7 +35,7 @@ def trials(tmp_path):
     kept.claim(search)
     for number, history in HISTORIES.items():
         values = {"batch_size": 2 + number, "paths": None, "decay": 0.25}
-        kept.write(Trial(number, values, Preset(batch_size=2 + number), STATUS[number]))
+        kept.write(Trial(number, values, fk.Fast(batch_size=2 + number), STATUS[number]))
         records = [
             {"step": 10 * (i + 1), "seconds": seconds, "l1": l1, "l1_se": 0.01, "loss": 1.0}
             for i, (seconds, l1) in enumerate(history)

@@ -6,10 +6,9 @@ import pytest
 
 import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
-from feynkac.methods.preset import Preset
-from feynkac.tuning.trials import Trial, Trials, make_search, train_preset
+from feynkac.tuning.trials import Trial, Trials, make_search, train_trial
 
-FEW = Preset(architecture=fk.Smooth(width=4, depth=1), batch_size=4, paths=2)
+FEW = fk.Fast(architecture=fk.Smooth(width=4, depth=1), batch_size=4, paths=2)
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +88,12 @@ def test_a_trial_trains_in_its_folder_and_is_found_there(trials, made):
     search, _ = made
     trials.write(Trial(0, {}, FEW))
     seen = []
-    first = train_preset(search, FEW, 5, trials.path(0), seen.append)
+    first = train_trial(search, FEW, 5, trials.path(0), seen.append)
     assert first.manifest.run.training.seed == 5
-    assert first.manifest.run.training.batch_size == 4
+    assert first.manifest.run.method.batch_size == 4
     assert trials.history(0) == first.manifest.history
     assert trials.last(0) == first.manifest.history[-1]
-    again = train_preset(search, FEW, 5, trials.path(0), seen.append)
+    again = train_trial(search, FEW, 5, trials.path(0), seen.append)
     assert again.manifest.history == first.manifest.history
     assert [each.step for each in seen] == list(range(1, first.manifest.steps + 1))
 

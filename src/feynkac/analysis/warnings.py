@@ -50,7 +50,7 @@ def _noise(found: Mapping[str, float]) -> str | None:
     return (
         f"the reference's own noise ({number(noise)}) is as large as the error: L1 is between "
         f"{number(found['l1_low'])} and {number(found['l1_high'])}; raise the paths of the "
-        "reference (`paths=`, --paths)."
+        "reference (`paths=`)."
     )
 
 
@@ -60,7 +60,7 @@ def _carriers(found: Mapping[str, float]) -> str | None:
         return None
     return (
         f"the error sits at few of the {inputs} inputs (as if at {carriers:.0f} of them): L1 may "
-        "lie above its interval; measure on more (`inputs=`, --inputs)."
+        "lie above its interval; measure on more (`inputs=`)."
     )
 
 

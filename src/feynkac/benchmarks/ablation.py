@@ -1,6 +1,5 @@
 """What each ingredient of the fast method is worth: its error without it, at equal wall clock."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -8,102 +7,95 @@ from typing import Any
 from feynkac.analysis.metrics import Yardstick
 from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench import Effort, yardstick_for
+from feynkac.clock import Clock
 from feynkac.families.family import Family, jumps
+from feynkac.methods import Fast
+from feynkac.methods.method import unset
 from feynkac.networks.smooth import Smooth
-from feynkac.runs.run import Run
 from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
-from feynkac.solver import execute, plan_run
+from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon
 from feynkac.training.optimisers.optimiser import AdamW
 from feynkac.training.schedules import StepDecay
-from feynkac.training.settings import Training
+from feynkac.training.settings import seconds
 
-Change = Callable[[Family, Run], Run | None]
-"""The run without an ingredient; None if the family's default has not got it."""
-
-
-def _values_alone(family: Family, run: Run) -> Run | None:
-    fitted = run.training.slopes and not jumps(family)
-    return _retrained(run, slopes=False) if fitted else None
+Change = Callable[[Family, Fast], Fast | None]
+"""The method without an ingredient; None if the family's default does not have it."""
 
 
-def _plain_time(_family: Family, run: Run) -> Run | None:
-    network = run.architecture
-    if not isinstance(network, Smooth) or not network.root_time:
-        return None
-    return replace(run, architecture=replace(network, root_time=False))
+def _values_alone(family: Family, method: Fast) -> Fast | None:
+    return replace(method, slopes=False) if method.slopes and not jumps(family) else None
 
 
-def _unaligned(_family: Family, run: Run) -> Run | None:
-    noise = run.noise
+def _plain_time(_family: Family, method: Fast) -> Fast | None:
+    return _other_network(method, root_time=False)
+
+
+def _unaligned(_family: Family, method: Fast) -> Fast | None:
+    noise = method.noise
     if not isinstance(noise, Sobol) or not noise.aligned:
         return None
-    return replace(run, noise=replace(noise, aligned=False))
+    return replace(method, noise=replace(noise, aligned=False))
 
 
-def _independent_paths(_family: Family, run: Run) -> Run | None:
-    plain = isinstance(run.noise, Independent)
-    return None if plain else replace(run, noise=Independent())
+def _independent_paths(_family: Family, method: Fast) -> Fast | None:
+    plain = isinstance(method.noise, Independent)
+    return None if plain else replace(method, noise=Independent())
 
 
-def _fewest_paths(_family: Family, run: Run) -> Run | None:
-    return _retrained(replace(run, noise=Independent()), paths=1, balance=False)
+def _fewest_paths(_family: Family, method: Fast) -> Fast | None:
+    return replace(method, noise=Independent(), paths=1)
 
 
-def _unbalanced(_family: Family, run: Run) -> Run | None:
-    return _retrained(run, balance=False) if run.training.balance else None
+def _unbalanced(family: Family, method: Fast) -> Fast | None:
+    proposed = replace(method, paths=unset).resolve(family).paths
+    return replace(method, paths=proposed)
 
 
-def _muon(_family: Family, run: Run) -> Run | None:
-    second_order = isinstance(run.training.optimiser, GaussNewton)
-    return _retrained(run, optimiser=Muon()) if second_order else None
+def _muon(_family: Family, method: Fast) -> Fast | None:
+    second_order = isinstance(method.optimiser, GaussNewton)
+    return replace(method, optimiser=Muon()) if second_order else None
 
 
-def _adamw(_family: Family, run: Run) -> Run | None:
-    return _retrained(run, optimiser=AdamW())
+def _adamw(_family: Family, method: Fast) -> Fast | None:
+    return replace(method, optimiser=AdamW())
 
 
-def _constant_rate(_family: Family, run: Run) -> Run | None:
-    return _retrained(run, schedule=StepDecay(patience=10**9))
+def _constant_rate(_family: Family, method: Fast) -> Fast | None:
+    return replace(method, schedule=StepDecay(patience=10**9))
 
 
-def _no_products(_family: Family, run: Run) -> Run | None:
-    network = run.architecture
-    if not isinstance(network, Smooth) or not network.products:
-        return None
-    return replace(run, architecture=replace(network, products=0))
+def _no_products(_family: Family, method: Fast) -> Fast | None:
+    return _other_network(method, products=0)
 
 
-def _half_width(_family: Family, run: Run) -> Run | None:
-    network = run.architecture
-    if not isinstance(network, Smooth) or network.width < 2:
-        return None
-    return replace(run, architecture=replace(network, width=network.width // 2))
+def _half_width(_family: Family, method: Fast) -> Fast | None:
+    network = method.architecture
+    assert isinstance(network, Smooth)
+    return _other_network(method, width=max(1, network.width // 2))
 
 
-def _one_layer(_family: Family, run: Run) -> Run | None:
-    network = run.architecture
-    if not isinstance(network, Smooth) or network.depth == 1:
-        return None
-    return replace(run, architecture=replace(network, depth=1))
+def _one_layer(_family: Family, method: Fast) -> Fast | None:
+    return _other_network(method, depth=1)
 
 
-def _euler_maruyama(family: Family, run: Run) -> Run | None:
+def _euler_maruyama(family: Family, method: Fast) -> Fast | None:
     scheme = EulerMaruyama(steps=25)
-    if isinstance(run.scheme, Exact) or run.scheme == scheme:
+    if isinstance(method.scheme, Exact) or method.scheme == scheme:
         return None
-    planned = plan_run(family, run.method, None, scheme, {"steps": 1})  # chooses its own noise
-    return replace(planned, training=run.training)
+    return replace(method, scheme=scheme, noise=Fast(scheme=scheme).resolve(family).noise)
 
 
-def _retrained(run: Run, **changes: Any) -> Run:
-    training: Training = replace(run.training, **changes)
-    return replace(run, training=training)
+def _other_network(method: Fast, **changes: Any) -> Fast | None:
+    """With another network; None if it is the same."""
+    assert isinstance(method.architecture, Smooth)
+    network = replace(method.architecture, **changes)
+    return None if network == method.architecture else replace(method, architecture=network)
 
 
 INGREDIENTS: dict[str, Change] = {
@@ -177,35 +169,39 @@ def run_ablation(
 ) -> Ablation:
     """Train the default and each variant for `budget` and measure all with one yardstick."""
     lengths = {"budget": budget, "seed": seed, "evaluations": 1}
-    default = plan_run(family, "fast", None, None, lengths)
+    method = Fast().resolve(family)
     announce(f"{family.name()}: reference")
-    yardstick = yardstick_for(family, default, effort)
-    execute(_retrained(default, steps=2, budget=None, balance=False), family)  # imports, compiles
+    warm = make_run(family, method, {"steps": 2, "seed": seed})
+    yardstick = yardstick_for(family, warm, effort)
+    execute(warm, family)  # imports, compiles
     variants: list[Variant] = []
-    for name, run in variant_runs(family, default).items():
+    for name, changed in variant_methods(family, method).items():
         announce(f"{family.name()}: {name}")
         best = variants[0].l1 if variants else None
-        variants.append(_measure(name, run, family, yardstick, best, report))
-    return Ablation(family.name(), default.training.budget or 0.0, seed, tuple(variants))
+        variants.append(_measure(name, changed, family, lengths, yardstick, best, report))
+    return Ablation(family.name(), seconds(budget), seed, tuple(variants))
 
 
-def variant_runs(family: Family, default: Run) -> dict[str, Run]:
-    """The default and all variants that differ from it, by name."""
+def variant_methods(family: Family, method: Fast) -> dict[str, Fast]:
+    """The method with its number of paths open, and all variants that differ from it, by name."""
+    default = replace(method, paths=unset)
     changed = {name: change(family, default) for name, change in INGREDIENTS.items()}
-    return {"default": default} | {name: run for name, run in changed.items() if run is not None}
+    found = {name: each for name, each in changed.items() if each is not None}
+    return {"default": default} | found
 
 
 def _measure(
     name: str,
-    run: Run,
+    method: Fast,
     family: Family,
+    lengths: dict[str, Any],
     yardstick: Yardstick,
     default_l1: float | None,
     report: Callable[[Progress], None] | None,
 ) -> Variant:
-    start = time.perf_counter()
-    solution = execute(run, family, report=report)
-    seconds = time.perf_counter() - start
+    clock = Clock()
+    solution = execute(make_run(family, method, lengths), family, None, report, clock)
+    taken = clock.spent()
     errors = yardstick.measure(solution.network)
     return Variant(
         name=name,
@@ -213,7 +209,7 @@ def _measure(
         l1_se=errors.l1_se,
         factor=errors.l1 / (default_l1 or errors.l1),
         steps=solution.manifest.steps,
-        seconds=seconds,
+        seconds=taken,
     )
 
 

@@ -32,7 +32,7 @@ from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.methods.paper import paper_setup
+from feynkac.methods import Fast, Paper
 from feynkac.networks.architecture import Architecture
 from feynkac.reproduction.store import Store
 from feynkac.runs.run import Run
@@ -72,8 +72,8 @@ class Entry:
 
     def asked(self, seed: int, share: float = 1.0) -> dict[str, Any]:
         """What `solve` is asked for, in this share of the budget."""
-        settings = {"method": "fast", "budget": share * self.budget, "seed": seed}
-        return settings | {"scheme": self.scheme, "evaluations": 1}
+        lengths = {"budget": share * self.budget, "seed": seed, "evaluations": 1}
+        return {"method": Fast(scheme=self.scheme), **lengths}
 
 
 ENTRIES = (
@@ -214,8 +214,8 @@ def yardstick_for(family: Family, run: Run, effort: Effort, biased: bool = True)
     """
     generator = make_generator(0, "bench")
     if isinstance(family, ClosedForm):
-        return make_yardstick(family, run.scheme, generator, effort.inputs)
-    scheme: Scheme = run.scheme
+        return make_yardstick(family, run.method.scheme, generator, effort.inputs)
+    scheme: Scheme = run.method.scheme
     for _ in range(effort.refinements if biased and weak_order(family, scheme) is not None else 0):
         scheme = refined(scheme)
     count, paths = effort.simulated_inputs, REPLICATES * effort.paths
@@ -284,11 +284,9 @@ def time_paper_step(
     ticks: list[float] = []
     solve(
         family,
-        method="paper",
+        Paper(batch_size=batch_size, architecture=architecture),
         steps=repeats + 1,
         report=lambda progress: ticks.append(progress.seconds),
-        batch_size=batch_size,
-        architecture=architecture,
         compile=batch_size is None,
         evaluations=1,
     )
@@ -302,7 +300,7 @@ def project_paper(family: Family, step: float) -> float:
         >>> project_paper(BlackScholes(), 0.25)
         6000.0
     """
-    return step * paper_setup(family).steps
+    return step * Paper().length(family)
 
 
 def reset_peak_memory() -> None:

@@ -16,15 +16,15 @@ from typing import Any
 import torch
 
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
-from feynkac.methods.fitting import make_objective
+from feynkac.methods import Method
 from feynkac.runs.run import Run
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.reference import closed_form_values
-from feynkac.solver import initial_state, plan_run
+from feynkac.solver import make_run
 from feynkac.training.loop import Progress, update
 from feynkac.training.pace import Pace
 from feynkac.training.settings import resolve_device
-from feynkac.training.state import State, load_checkpoint, save_checkpoint
+from feynkac.training.state import State, begin, load_checkpoint, save_checkpoint
 
 DIMS = (*range(1, 16), 20, 30)
 
@@ -142,11 +142,11 @@ def reach(
     steps: int,
     every: int = 5,
     inputs: int = 4096,
-    method: str = "fast",
+    method: Method | str = "fast",
     limit: float = math.inf,
     checkpoint: Path | None = None,
     report: Callable[[Progress], None] | None = None,
-    **training: Any,
+    **settings: Any,
 ) -> Point:
     """The first of every `every` steps, out of `steps`, at which L1 on fresh inputs ≤ target.
 
@@ -157,20 +157,20 @@ def reach(
         steps: most of them.
         every: steps between two measurements.
         inputs: to measure on.
-        method: "fast" or "paper".
+        method: how.
         limit: seconds after which to give up.
         checkpoint: a file to continue from, written with each measurement and removed at the end.
         report: sees every step.
-        training: further fields of `Training`.
+        settings: further fields of the method and of `Training`.
     """
     start = time.perf_counter()
-    run = plan_run(family, method, None, None, {"steps": steps, "seed": seed, **training})
+    run = make_run(family, method, {"steps": steps, "seed": seed, **settings})
     state = _start(run, family, checkpoint)
-    objective = make_objective(run, family, state.network)
+    objective = run.method.objective(family, state.network, run.training)
     state.seconds += time.perf_counter() - start
     met = False
     while state.step < steps and not met and state.seconds < limit:
-        loss = update(state, objective, family.domain, run.training, Pace.of(steps))
+        loss = update(state, objective, family.domain, run.method.learning_rate, Pace.of(steps))
         if due := state.step % every == 0 or state.step == steps:
             met = _measure(state, family, seed, inputs) <= target
             if checkpoint:
@@ -184,7 +184,8 @@ def reach(
 
 
 def _start(run: Run, family: HeatParaboloid, checkpoint: Path | None) -> State:
-    state = initial_state(run, family, resolve_device(run.training.device))
+    method, device = run.method, resolve_device(run.training.device)
+    state = begin(method.architecture, method.optimiser, family, run.training, device)
     if checkpoint and checkpoint.exists():
         load_checkpoint(state, checkpoint, run.identity)
     return state

@@ -214,8 +214,8 @@ def run_model(
         reference_bias_se=bias_se,
         seconds=mean(seconds),
         seconds_by_seed=seconds,
-        scheme=run.scheme.kind,
-        steps=run.scheme.steps,
+        scheme=run.method.scheme.kind,
+        steps=run.method.scheme.steps,
         target=model.target,
     )
     return row, solutions[0].manifest.versions

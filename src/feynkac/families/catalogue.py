@@ -6,9 +6,6 @@ is code: it is imported only when the user names it, never because a saved artif
 
 import dataclasses
 import difflib
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 from feynkac.errors import FeynkacError, InputError
@@ -32,6 +29,7 @@ from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
+from feynkac.user_files import import_file
 
 BUILT_IN: dict[str, type[Family]] = {
     cls.name(): cls
@@ -94,19 +92,7 @@ def _built_in(name: str) -> type[Family]:
 
 def _class_from_file(spec: str) -> type[Family]:
     location, _, class_name = spec.rpartition(":")
-    path = Path(location)
-    if not path.is_file():
-        raise InputError(f"there is no file {location!r} to take the family {class_name!r} from.")
-    module_spec = importlib.util.spec_from_file_location(f"feynkac_user_{path.stem}", path)
-    if module_spec is None or module_spec.loader is None:
-        raise InputError(f"{location!r} is not a Python file; expected path/to/file.py:ClassName.")
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[module_spec.name] = module
-    try:
-        module_spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[module_spec.name]
-        raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
+    module = import_file(location)
     cls = getattr(module, class_name, None)
     if not (isinstance(cls, type) and issubclass(cls, Family)):
         own = [n for n, c in vars(module).items() if _is_own_family(c, module.__name__)]

@@ -242,7 +242,7 @@ class Domain:
             raise InputError(f"{label} = {value} is not a finite number.")
         raise InputError(
             f"{label} = {value:g} lies outside [{box.low[i]:g}, {box.high[i]:g}], where the "
-            "solution was trained; ask inside, or say extrapolate=True (--extrapolate)."
+            "solution was trained; ask inside, or give extrapolate=True."
         )
 
     def _variable_at(self, column: int) -> tuple[str, Measure, int]:

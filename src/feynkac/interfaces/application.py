@@ -6,6 +6,7 @@ so that `--help` answers at once.
 
 import functools
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -14,11 +15,14 @@ import typer
 
 from feynkac import __version__
 from feynkac.errors import FeynkacError, Interrupted, NonFiniteError
+from feynkac.interfaces.wording import in_shell
 
 if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 P = ParamSpec("P")
+USE = "FEYNKAC_USE"
+"""Variable of the environment with the files that processes of Ray import too."""
 EXTRAS = {
     "matplotlib": "plot",
     "emcee": "uq",
@@ -71,6 +75,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    use: Annotated[
+        list[str] | None,
+        typer.Option(help="A file with your own scheme, method, …; may be repeated."),
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
@@ -79,9 +87,19 @@ def options(
     """Options of all commands."""
     global _debug
     _debug = debug
+    if use:
+        os.environ[USE] = os.pathsep.join(str(Path(name).resolve()) for name in use)
 
 
 _debug = False
+
+
+def import_used() -> None:
+    """Import the files that the user named, in this process or in one that it started."""
+    from feynkac.user_files import import_file
+
+    for name in filter(None, os.environ.get(USE, "").split(os.pathsep)):
+        import_file(name)
 
 
 def debugging() -> bool:
@@ -95,6 +113,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(body)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
+            import_used()
             body(*args, **kwargs)
         except (Exception, KeyboardInterrupt) as error:
             if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
@@ -108,12 +127,12 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | Interrupted):
-        return f"interrupted: {error or 'stopped'}; run the same command to go on", 130
+        return f"interrupted: {error or 'stopped'}; run the same command to resume", 130
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         extra = EXTRAS[error.name]
         return f"error: this needs {error.name}; install feynkac[{extra}].", 2
     if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
-        return f"error: {error}", 1 if isinstance(error, NonFiniteError) else 2
+        return f"error: {in_shell(str(error))}", 1 if isinstance(error, NonFiniteError) else 2
     first = str(error).strip().partition("\n")[0]
     return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
 
@@ -123,9 +142,11 @@ def load_solution(run: Path, family: str | None) -> "Solution":
     from feynkac.families.catalogue import find_family
     from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
+    from feynkac.user_files import import_file
 
     if family is None:
         return Solution.load(run)
+    import_file(family.rpartition(":")[0])  # it may define the scheme, too, that the run names
     manifest, _ = read_artifact(run)
     return Solution.load(run, find_family(family, dict(manifest.family.fields)))
 

@@ -42,36 +42,30 @@ def _assignments(text: str) -> list[str]:
 
 
 def parse_scheme(text: str) -> "Scheme | None":
-    """A scheme from `auto`, `exact`, `euler:25`, `milstein:25`, `nv:4`, `log:3`, `own:8`.
+    """A scheme from `auto`, `exact`, `log-ode:3`; the start of a name is enough: `euler:25`.
 
     None leaves the choice to the method.
+
+    Example:
+        >>> parse_scheme("euler:25")
+        EulerMaruyama(steps=25)
     """
-    from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-    from feynkac.sampling.schemes.exact import Exact
-    from feynkac.sampling.schemes.family_steps import FamilySteps
-    from feynkac.sampling.schemes.log_ode import LogOde
-    from feynkac.sampling.schemes.milstein import Milstein
-    from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
+    from feynkac.parts import kinds
+    from feynkac.sampling.schemes import Scheme
 
     if text == "auto":
         return None
-    if text == "exact":
-        return Exact()
-    stepping: dict[str, Callable[..., Scheme]] = {
-        "euler": EulerMaruyama,
-        "milstein": Milstein,
-        "nv": NinomiyaVictoir,
-        "log": LogOde,
-        "exact": Exact,
-        "own": FamilySteps,
-    }
-    match = re.fullmatch(r"(\w+):([1-9][0-9]{0,5})", text, re.ASCII)
-    if match and match[1] in stepping:
-        return stepping[match[1]](steps=int(match[2]))
-    raise InputError(
-        f"unknown scheme {text!r}; expected auto, exact, euler:STEPS, "
-        "milstein:STEPS, nv:STEPS, log:STEPS or own:STEPS."
-    )
+    known = kinds(Scheme)
+    match = re.fullmatch(r"([\w-]+)(?::([1-9][0-9]{0,5}))?", text, re.ASCII)
+    found = [kind for kind in known if match and kind.startswith(match[1])]
+    exact = [kind for kind in found if match and kind == match[1]]
+    if not match or len(exact or found) != 1:
+        raise InputError(
+            f"unknown scheme {text!r}; expected auto, or one of {', '.join(sorted(known))}, "
+            "with :STEPS behind it."
+        )
+    cls = known[(exact or found)[0]]
+    return cls(steps=int(match[2])) if match[2] else cls()
 
 
 def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, Any]:

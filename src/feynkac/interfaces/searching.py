@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def tune(
     family: FamilyName,
     method: Annotated[
-        Literal["fast", "paper"], typer.Option(help="Ours, or the paper's (its Table 6).")
+        str, typer.Option(help="fast (ours), paper (its Table 6), or your own with --use.")
     ] = "fast",
     trials: Annotated[int, typer.Option(help="Settings to try, the default first.", min=1)] = 16,
     budget: Annotated[str, typer.Option(help='Time of each, such as "60s".')] = "60s",
@@ -52,9 +52,9 @@ def tune(
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its log too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search settings for FAMILY at equal time; the same command again goes on.
+    """Search settings for FAMILY at equal time. Run the same command again to resume.
 
-    One trial a CPU, with one thread each. `feynkac solve FAMILY --preset FILE` uses what is found.
+    One trial per CPU, with one thread each. `feynkac solve FAMILY --preset FILE` uses the result.
     """
     import optuna  # noqa: F401  (say that it is missing before anything is done)
 
@@ -109,7 +109,7 @@ def _show(trials: "Trials", verdict: "Verdict", as_json: bool) -> None:
     if as_json:
         return print_json(result)
     rows = read_rows(trials)
-    title = f"{result['family']}, {result['budget']:g} s a trial, one thread each"
+    title = f"{result['family']}, {result['budget']:g} s per trial, one thread each"
     print_table(title, columns(rows), [row.cells() for row in rows])
     typer.echo(verdict.sentence(result["budget"]))
     place = f"preset in {trials.folder / 'preset.json'}"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from feynkac.interfaces.parsing import family_settings, parse_scheme, parse_seed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from feynkac.methods import Method
     from feynkac.solution import Solution
     from feynkac.training.loop import Progress
 
@@ -35,8 +36,8 @@ def solve(
         typer.Argument(metavar="FAMILY", help="Built-in names or path/to/file.py:ClassName."),
     ],
     method: Annotated[
-        Literal["fast", "paper"] | None,
-        typer.Option(help=r"Ours, or the paper's. \[default: fast]"),
+        str | None,
+        typer.Option(help=r"fast (ours), paper, or your own with --use. \[default: fast]"),
     ] = None,
     preset: Annotated[
         Path | None, typer.Option(help="Settings that tune found; other options win.")
@@ -49,7 +50,7 @@ def solve(
     dim: Dim = None,
     field: Fields = None,
     scheme: Annotated[
-        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
+        str, typer.Option(help="auto, or a scheme with its steps, such as euler:25.")
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
     paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
@@ -77,11 +78,13 @@ def solve(
     import torch  # noqa: F401  (seconds, before the clock of the budget starts)
 
     loading, clock = clock.spent(), Clock()
+    choices = {"scheme": parse_scheme(scheme), "batch_size": batch_size, "paths": paths}
+    asked = _find_method(method, preset).with_fields(
+        {name: value for name, value in choices.items() if value is not None}
+    )
     training = {
         "steps": steps,
         "budget": budget,
-        "batch_size": batch_size,
-        "paths": paths,
         "device": device,
         "compile": compiling,
         "workers": workers,
@@ -92,10 +95,7 @@ def solve(
         raise InputError("--retrain is for runs in this process; omit --parallel and --workers.")
     single = seeds is None and len(family) == 1 and not parallel
     jobs = [
-        _plan(
-            *(spec, dim, field, method, preset, scheme, training | {"seed": each}),
-            *(out, single, retrain),
-        )
+        _make_job(spec, dim, field, asked, training | {"seed": each}, out, single, retrain)
         for spec in family
         for each in (parse_seeds(seeds) if seeds is not None else (seed,))
     ]
@@ -106,32 +106,36 @@ def solve(
     return _solve_many(jobs, distributed, parallel, place, as_json)
 
 
-def _plan(
+def _find_method(name: str | None, preset: Path | None) -> "Method":
+    """As in the preset, or the one of that name."""
+    from feynkac.methods.method import find_method
+    from feynkac.methods.preset import read_preset
+
+    chosen = read_preset(preset) if preset else find_method(name or "fast")
+    if name is not None and name != chosen.kind:
+        raise InputError(f"{preset} is a preset of the method {chosen.kind!r}; omit --method.")
+    return chosen
+
+
+def _make_job(
     spec: str,
     dim: int | None,
     field: list[str] | None,
-    method: str | None,
-    preset: Path | None,
-    scheme: str,
+    method: "Method",
     training: dict[str, Any],
     out: Path | None,
     single: bool,
     retrain: bool,
 ) -> Job:
     from feynkac.families.catalogue import find_family
-    from feynkac.methods.preset import Preset, read_preset
     from feynkac.runs.run import asked_for
-    from feynkac.solver import plan_run
+    from feynkac.solver import make_run
 
     family = find_family(spec, family_settings(dim, field or []))
-    chosen = read_preset(preset) if preset else Preset()
-    given = chosen.training() | {k: v for k, v in training.items() if v is not None}
-    named = method or chosen.method
-    settings = (family, named, chosen.architecture, parse_scheme(scheme), given)
-    asked = asked_for(*settings)
-    default = f"{family.name()}-{named}-seed{given['seed']}-{asked[:8]}"
+    asked = asked_for(family, method, training)
+    default = f"{family.name()}-{method.kind}-seed{training['seed']}-{asked[:8]}"
     folder = out if single and out else (out or Path("runs")) / default
-    run = plan_run(*settings, None if retrain else folder)
+    run = make_run(family, method, training, None if retrain else folder)
     return Job(absolute_spec(spec), family, run, folder, retrain)
 
 
@@ -161,7 +165,7 @@ def _solve_one(
     result = _summary(solution, job.folder) | times
     if as_json:
         return print_json(result)
-    print_errors(f"{job.run.family.name}, method {job.run.method}", result)
+    print_errors(f"{job.run.family.name}, method {job.run.method.kind}", result)
     return typer.echo(f"saved in {job.folder}" + (f", error curve in {curve}" if curve else ""))
 
 
@@ -246,11 +250,10 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
 
 
 def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
-
     manifest = solution.manifest
     return {
         "family": manifest.family.name,
-        "method": manifest.run.method,
+        "method": manifest.run.method.kind,
         "seed": manifest.run.training.seed,
         "run": str(folder),
         "parameters": manifest.parameters,
@@ -259,7 +262,7 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
         "training_seconds": manifest.training_seconds,
         "warnings": manifest.warnings,
         "steps": manifest.steps,
-        "paths": manifest.paths,
+        "paths": manifest.run.method.paths,
         "discretisation": manifest.discretisation and manifest.discretisation.model_dump(),
         "versions": manifest.versions,
     }

@@ -1,1 +1,8 @@
-"""Function classes: normalised inputs, the paper's multilevel network, feed-forward."""
+"""Function classes: normalised inputs in front of a multilevel, feed-forward or smooth network."""
+
+from feynkac.networks.architecture import Architecture
+from feynkac.networks.feed_forward import FeedForward
+from feynkac.networks.multilevel import Multilevel
+from feynkac.networks.smooth import Smooth
+
+__all__ = ["Architecture", "FeedForward", "Multilevel", "Smooth"]

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from feynkac.parts import Part
+
 Norm = Literal["batch", "layer", "none"]
 Activation = Literal["relu", "silu", "gelu", "tanh"]
 
@@ -23,7 +25,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Architecture(ABC):
+class Architecture(Part):
     """Settings of a network; frozen, and all that is needed to build it again."""
 
     root_time: bool = False

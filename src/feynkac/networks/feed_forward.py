@@ -3,7 +3,7 @@ r"""The feed-forward network of the paper's ablation (Section A.3): Φ_L^{2^L} a
 That is the highest level of a multilevel network with L+1 levels, without residuals.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -36,7 +36,6 @@ class FeedForward(Architecture):
     """Normalisation in front of each activation."""
     activation: Activation = "relu"
     """ϱ."""
-    kind: Literal["feed-forward"] = "feed-forward"
 
     def build(self, inputs: int, outputs: int = 1) -> "FeedForwardNetwork":
         """The network R^inputs → R^outputs."""

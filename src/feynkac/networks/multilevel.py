@@ -11,7 +11,7 @@ code it also contains what level l+1 had itself received from level l+2, and ε 
 normalisation is 1e-8 (here torch's 1e-5).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -46,7 +46,6 @@ class Multilevel(Architecture):
     """Normalisation in front of each activation."""
     activation: Activation = "relu"
     """ϱ."""
-    kind: Literal["multilevel"] = "multilevel"
 
     def build(self, inputs: int, outputs: int = 1) -> "MultilevelNetwork":
         """The network R^inputs → R^outputs."""

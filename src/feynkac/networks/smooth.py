@@ -10,7 +10,7 @@ short enough to state, see `linearisation.py`.
 """
 
 import itertools
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -44,7 +44,6 @@ class Smooth(Architecture):
     """Products of two learned combinations of the inputs, as further inputs."""
     root_time: bool = True
     """Whether it sees √t in place of t: where φ has a kink, u varies on that scale."""
-    kind: Literal["smooth"] = "smooth"
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

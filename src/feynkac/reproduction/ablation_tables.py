@@ -14,7 +14,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from feynkac.methods.paper import paper_setup
+from feynkac.methods.paper import column
 from feynkac.reproduction.ablations import Study, Variant
 from feynkac.reproduction.error_tables import spread
 from feynkac.reproduction.published import (
@@ -165,14 +165,14 @@ def _notes(
     )
     best = min(outcomes, key=lambda variant: mean(outcomes[variant].l1))
     published = min(outcomes, key=lambda variant: variant.l1)
-    samples = paper_setup(study.family).batch_size * ABLATION_STEPS
+    samples = column(study.family).batch_size * ABLATION_STEPS
     fraction = data["batch_size"] * data["steps"] / samples
     return (
         "The best error of a run over its evaluations, and the seconds of its steps; mean ± "
         "standard deviation over the seeds. The paper's columns are what it prints. By the "
         f"records in {AUTHORS} each of its trainings took {ABLATION_STEPS:,} steps with "
         f"{ABLATION_EVALUATIONS} evaluations, where Table 5 has "
-        f"{paper_setup(study.family).steps:,} steps.",
+        f"{column(study.family).steps:,} steps.",
         NETWORK_NOTE,
         f"Every variant took {data['steps']:,} steps and saw {fraction:.2g} times as many "
         "samples as the authors'.",
@@ -216,7 +216,7 @@ def _data(run: Run, outcomes: dict[Variant, Outcome], settings: Settings) -> dic
         }
         for variant, outcome in outcomes.items()
     }
-    lengths = {"steps": run.training.steps, "batch_size": run.training.batch_size}
+    lengths = {"steps": run.training.steps, "batch_size": run.method.batch_size}
     return {"seeds": settings.seeds, **lengths, "variants": variants}
 
 

@@ -84,7 +84,7 @@ def _initial_errors(table: ErrorTable, trained: Trained) -> list[float]:
     for seed, solution in zip(trained.seeds, trained.solutions, strict=True):
         run = solution.manifest.run
         weights = make_generator(seed, "weights")
-        untrained = make_network(run.architecture, table.family.domain, weights).eval()
+        untrained = make_network(run.method.architecture, table.family.domain, weights).eval()
         errors.append(replace(solution, network=untrained).error(inputs).l1)
     return errors
 

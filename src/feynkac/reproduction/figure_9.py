@@ -22,7 +22,7 @@ from matplotlib.ticker import NullFormatter
 from feynkac.benchmarks.dimensions import Point, loglog_slope, reach
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.files import make_folder
-from feynkac.methods.paper import paper_setup
+from feynkac.methods.paper import column
 from feynkac.reproduction.error_tables import spread
 from feynkac.reproduction.published import AUTHORS, FIGURE_9_STEPS, NETWORK_NOTE
 from feynkac.reproduction.result import FULL, Result
@@ -114,7 +114,7 @@ def count_parameters(dim: int) -> int:
         (2140, 2380732)
     """
     with torch.device("meta"):
-        network = paper_setup(HeatParaboloid(dim=dim)).architecture.build(_inputs(dim))
+        network = column(HeatParaboloid(dim=dim)).architecture.build(_inputs(dim))
     return sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -144,7 +144,7 @@ def most_steps(method: str, dim: int) -> int:
         >>> most_steps("fast", 10), most_steps("fast", 50)
         (400, 1500)
     """
-    return paper_setup(HeatParaboloid()).steps if method == "paper" else max(400, 30 * dim)
+    return column(HeatParaboloid()).steps if method == "paper" else max(400, 30 * dim)
 
 
 def train_all(method: str, settings: Settings) -> list[list[Point]]:
@@ -287,7 +287,7 @@ def _scale(settings: Settings, scaled: list[str]) -> str:
     parts = [f"{seconds} for {OWNERS[method]}, for as many dimensions as fit" for method in scaled]
     if "paper" in scaled:
         plan, full = SCALED_PLANS["paper"], FULL_PLANS["paper"]
-        batch, whole = plan.training["batch_size"], paper_setup(HeatParaboloid()).batch_size
+        batch, whole = plan.training["batch_size"], column(HeatParaboloid()).batch_size
         parts.append(f"the paper's method with batches of {batch:,} in place of {whole:,}")
         parts.append(f"until L1 ≤ {plan.target:g} in place of {full.target:g}")
         parts.append(f"measured every {plan.every} steps in place of {full.every}")

@@ -2,7 +2,7 @@ r"""The paper's training, whole or scaled down  (paper, Table 5).
 
     samples = batch size · steps,    the learning rate falls every  4000 · steps / (paper's steps)
 
-A scaled run has fewer inputs a step and fewer steps; its schedule keeps its shape.
+A scaled run has fewer inputs per step and fewer steps; its schedule keeps its shape.
 """
 
 import itertools
@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from feynkac.families.family import Family
-from feynkac.methods.paper import paper_setup
+from feynkac.methods import Paper
+from feynkac.methods.paper import column as table_5
 from feynkac.networks.architecture import Architecture
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.store import name_of
 from feynkac.runs.run import Run
-from feynkac.solver import execute, plan_run
+from feynkac.solver import execute, make_run
 
 TRIAL_STEPS = 8
 LEAST_STEPS = 100
@@ -50,22 +51,25 @@ def paper_run(
         >>> from feynkac.reproduction.store import Store
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> run = paper_run(Settings(Store(Path())), BlackScholes(), seed=0, steps=1200)
-        >>> run.training.schedule.patience, run.training.evaluations
+        >>> run.method.schedule.patience, run.training.evaluations
         (200, 6)
     """
-    column = paper_setup(family)
+    column = table_5(family)
     length = whole or column.steps
     chosen = steps or length
     patience = max(1, round(column.schedule.patience * chosen / length))
+    method = Paper(
+        architecture=architecture,
+        batch_size=column.batch_size // batch_divisor,
+        schedule=replace(column.schedule, patience=patience),
+    )
     training = {
         "steps": chosen,
         "seed": seed,
-        "batch_size": column.batch_size // batch_divisor,
-        "schedule": replace(column.schedule, patience=patience),
         "compile": settings.full,
         "evaluations": evaluations or column.steps // column.schedule.patience,
     }
-    return plan_run(family, "paper", architecture, None, training)
+    return make_run(family, method, training)
 
 
 @dataclass(frozen=True)
@@ -150,12 +154,12 @@ def describe_scale(run: Run, family: Family, whole: int | None = None) -> str:
         >>> describe_scale(paper_run(settings, family, 0, 1900, batch_divisor=32), family)
         'batch size 2,048 in place of 65,536 and 1,900 steps in place of 24,000.'
     """
-    return describe_lengths(run.training.batch_size, run.training.steps or 0, family, whole)
+    return describe_lengths(run.method.batch_size, run.training.steps or 0, family, whole)
 
 
 def describe_lengths(batch_size: int, steps: int, family: Family, whole: int | None = None) -> str:
     """The same of a batch size and a number of steps, of which the paper has `whole`."""
-    column = paper_setup(family)
+    column = table_5(family)
     pairs = (
         ("batch size {}", batch_size, column.batch_size),
         ("{} steps", steps, whole or column.steps),

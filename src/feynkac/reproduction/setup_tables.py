@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from feynkac.analysis.metrics import KNOWN_INPUTS
 from feynkac.families.family import ClosedForm, Family
 from feynkac.families.measures.measure import Measure
-from feynkac.methods.paper import SETUPS, PaperSetup, paper_scheme
-from feynkac.methods.search import PAPER_OPTIMISERS, PAPER_RANGES
+from feynkac.methods import Paper
+from feynkac.methods.paper import OPTIMISERS, TABLE_5, TABLE_6
+from feynkac.methods.paper import Column as Setup
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
 from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, TABLES
@@ -29,7 +30,7 @@ class Column:
     """A family with the paper's settings for it."""
 
     family: Family
-    setup: PaperSetup
+    setup: Setup
 
     @property
     def architecture(self) -> Multilevel:
@@ -47,12 +48,12 @@ class Column:
         """How many inputs our evaluations take."""
         if isinstance(self.family, ClosedForm):
             return KNOWN_INPUTS
-        return fixed_effort(self.family, paper_scheme(self.family)).inputs
+        return fixed_effort(self.family, Paper().resolve(self.family).scheme).inputs
 
     @property
     def evaluation_paths(self) -> int:
         """How many paths per input, if the reference is simulated."""
-        return REPLICATES * fixed_effort(self.family, paper_scheme(self.family)).paths
+        return REPLICATES * fixed_effort(self.family, Paper().resolve(self.family).scheme).paths
 
 
 PAPER_PATHS = 2**20
@@ -98,7 +99,7 @@ ROWS: dict[str, Callable[[Column], str] | tuple[str, str, str, str]] = {
 
 def table_5(_settings: Settings) -> Result:
     """The training setup."""
-    columns = [Column(family(), setup) for family, setup in SETUPS.items()]
+    columns = [Column(family(), setup) for family, setup in TABLE_5.items()]
     rows = [
         (name, *(cells if isinstance(cells, tuple) else map(cells, columns)))
         for name, cells in ROWS.items()
@@ -125,7 +126,7 @@ def table_5(_settings: Settings) -> Result:
 
 def table_6(_settings: Settings) -> Result:
     """The ranges of the hyperparameters."""
-    ranges = PAPER_RANGES
+    ranges = TABLE_6
     return Result(
         name="table-6",
         title="Table 6: ranges for hyperparameter optimisation",
@@ -134,7 +135,7 @@ def table_6(_settings: Settings) -> Result:
             ("(L, q)", f"{ranges['levels']} × {ranges['factor']}", "{3, 4} × {4, 5, 6}"),
             (
                 "optimiser",
-                f"{{{', '.join(map(_optimiser, PAPER_OPTIMISERS.values()))}}}",
+                f"{{{', '.join(map(_optimiser, OPTIMISERS.values()))}}}",
                 "{AdamW, SGD (with momentum & weight decay)}",
             ),
             ("batch size", str(ranges["batch_size"]), "{16384, 32768, 65536, 131072}"),
@@ -160,7 +161,7 @@ def _interval(column: Column, name: str) -> str:
 
 
 def _scheme(family: Family) -> str:
-    scheme = paper_scheme(family)
+    scheme = Paper().resolve(family).scheme
     if isinstance(scheme, Exact):
         return "analytic"
     return f"Euler–Maruyama, {scheme.steps} steps"

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from feynkac.errors import ArtifactError
 from feynkac.families.family import Family
 from feynkac.files import make_folder, sha256, write_atomically
+from feynkac.methods import Method
 from feynkac.reproduction.version import code_version
 from feynkac.runs.artifact import MANIFEST, WEIGHTS, Manifest
 from feynkac.runs.run import Run, asked_for, differences, run_to_dict
-from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution import Solution
 from feynkac.solver import execute, solve
 from feynkac.training.loop import Progress
@@ -28,18 +28,7 @@ from feynkac.training.loop import Progress
 T = TypeVar("T")
 VERSION = "version.json"
 NUMBERS = "numbers"
-DETERMINING = (
-    "optimiser",
-    "schedule",
-    "batch_size",
-    "paths",
-    "balance",
-    "slopes",
-    "steps",
-    "budget",
-    "seed",
-    "evaluations",
-)
+DETERMINING = ("steps", "budget", "seed", "evaluations")
 """The fields of a training that tell one from another; those of the machine are not among them."""
 
 
@@ -113,7 +102,7 @@ class Store:
         solution = Solution.load(place, family)
         committed = place.parent == self.committed
         version = trained_by(place, solution.manifest)
-        method, seed, seconds = run.method, run.training.seed, solution.manifest.seconds
+        method, seed, seconds = run.method.kind, run.training.seed, solution.manifest.seconds
         self.used.append(Used(what, seed, seconds, version, method, full, committed))
         return solution
 
@@ -132,7 +121,7 @@ class Store:
             write_atomically(place / VERSION, json.dumps(code_version()).encode())
         solution = Solution.load(place, family)
         version, manifest = trained_by(place, solution.manifest), solution.manifest
-        method, seed = manifest.run.method, manifest.run.training.seed
+        method, seed = manifest.run.method.kind, manifest.run.training.seed
         self.used.append(Used(what, seed, manifest.seconds, version, method, full))
         return solution
 
@@ -169,22 +158,19 @@ def determining(run: Run) -> dict[str, Any]:
     data = run_to_dict(run)
     family = {key: data["family"][key] for key in ("name", "fields")}
     training = {key: data["training"].get(key) for key in DETERMINING}
-    parts = {key: data[key] for key in ("method", "architecture", "scheme", "noise")}
-    return {"family": family, **parts, "training": training}
+    return {"family": family, "method": data["method"], "training": training}
 
 
 def name_of(run: Run) -> str:
     """The folder of a run, readable and different for different ones."""
     identity = sha256(json.dumps(determining(run), sort_keys=True).encode())[:8]
-    return f"{run.family.name}-{run.method}-seed-{run.training.seed}-{identity}"
+    return f"{run.family.name}-{run.method.kind}-seed-{run.training.seed}-{identity}"
 
 
-def name_of_asked(
-    family: Family, method: str, seed: int, scheme: Scheme | None = None, **training: Any
-) -> str:
+def name_of_asked(family: Family, method: Method, seed: int, **training: Any) -> str:
     """The folder of what was asked for in words of `solve`, whatever pilots make of it."""
-    asked = asked_for(family, method, None, scheme, {"seed": seed, **training})
-    return f"{family.name()}-{method}-seed-{seed}-{asked[:8]}"
+    asked = asked_for(family, method, {"seed": seed, **training})
+    return f"{family.name()}-{method.kind}-seed-{seed}-{asked[:8]}"
 
 
 def is_of(folder: Path, run: Run) -> bool:

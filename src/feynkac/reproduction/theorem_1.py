@@ -30,7 +30,7 @@ from feynkac.reproduction.settings import Settings
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.exact import Exact
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 SAMPLES, SCALED, CHUNK = 2**22, 2**19, 2**16
 DEGREE = 5
@@ -158,10 +158,9 @@ def _trained(settings: Settings) -> dict[str, Map]:
     family, found = PUT.family, dict[str, Map]()
     for title, given in TRAININGS.items():
         lengths = {"seed": settings.seeds[0], "evaluations": 1} | given
-        method = str(lengths.pop("method"))
         settings.announce(f"{PUT.title}: {title}")
-        planned = plan_run(family, method, None, None, lengths)
-        network = settings.store.solve(planned, family, settings.report).network
+        run = make_run(family, str(lengths.pop("method")), lengths)
+        network = settings.store.solve(run, family, settings.report).network
         found[title] = partial(_evaluate, network)
     return found
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from feynkac.benchmarks.bench import Effort, Entry, yardstick_for
+from feynkac.methods.fast.choose_scheme import choose_scheme
 from feynkac.reproduction.published import TABLES, ErrorTable
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.scaling import affordable_steps, describe_scale, paper_run
@@ -18,7 +19,6 @@ from feynkac.runs.artifact import WEIGHTS
 from feynkac.runs.run import Run
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.solution import Solution
-from feynkac.solver import plan_run
 
 SEEDS = (0, 1, 2, 3)
 """The paper's."""
@@ -110,8 +110,8 @@ def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Set
     solutions = []
     for run in runs:
         if not settings.store.has(run):
-            settings.announce(f"{table.name}: {run.method} method, seed {run.training.seed}")
-        method = METHOD_NAMES[run.method]
+            settings.announce(f"{table.name}: {run.method.kind} method, seed {run.training.seed}")
+        method = METHOD_NAMES[run.method.kind]
         what = f"{method} ({describe_scheme(run)})" if len(table.entries) > 1 else method
         found = settings.store.solve(run, table.family, settings.report, what, scale == FULL)
         solutions.append(found)
@@ -120,8 +120,8 @@ def _carry_out(table: ErrorTable, runs: Sequence[Run], scale: str, settings: Set
 
 def describe_scheme(run: Run) -> str:
     """For a reader."""
-    steps = getattr(run.scheme, "steps", 1)
-    return f"{run.scheme.kind}, {steps} steps"
+    scheme = run.method.scheme
+    return f"{scheme.kind}, {scheme.steps} steps"
 
 
 def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
@@ -131,18 +131,20 @@ def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
 
     def compute() -> list[float]:
         settings.announce(f"{entry.name}: measuring")
-        scheme = runs[0].scheme if entry.scheme is None else entry.scheme
-        against = replace(runs[0], scheme=_true_scheme(entry, scheme))
+        scheme = runs[0].method.scheme if entry.scheme is None else entry.scheme
+        true = replace(runs[0].method, scheme=_true_scheme(entry, scheme))
+        against = replace(runs[0], method=true)
         yardstick = yardstick_for(entry.family, against, effort, biased=entry.scheme is None)
         return [yardstick.measure(solution.network).l1 for solution in trained.solutions]
 
     weights = ", ".join(solution.manifest.files[WEIGHTS][:8] for solution in trained.solutions)
-    key = f"L1 of {entry.name}, {runs[0].method} method, seeds {trained.seeds}, weights {weights}"
+    method = runs[0].method.kind
+    key = f"L1 of {entry.name}, {method} method, seeds {trained.seeds}, weights {weights}"
     return settings.store.once(f"{key}, {effort}", compute)
 
 
 def _true_scheme(entry: Entry, scheme: Any) -> Any:
     """Against the true PDE a coarse scheme of the training would not do."""
     if entry.scheme is None and isinstance(scheme, EulerMaruyama):
-        return plan_run(entry.family, "fast", None, None, {"steps": 1}).scheme
+        return choose_scheme(entry.family)
     return scheme

@@ -2,7 +2,7 @@
 
 The manifest carries the family, the domain, all settings, versions, the training history, and the
 SHA-256 of the weights and of itself. It is written last and atomically, so a folder with a manifest
-is whole. Manifests of format 1, the oldest, have no checksum of their own.
+is whole. Older formats are still read (`formats.py`); the oldest have no checksum of their own.
 """
 
 import datetime
@@ -36,6 +36,7 @@ from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
+from feynkac.runs.formats import FORMAT, upgraded
 from feynkac.runs.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
 from feynkac.training.state import Record
@@ -82,7 +83,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Literal[1, 2] = 2
+    format: Literal[3] = FORMAT
     created: str
     versions: dict[str, str]
     run: Run
@@ -90,8 +91,6 @@ class Manifest(BaseModel):
     exchanged: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     """Variables that the network sees in order, see `Domain.exchanging`."""
     steps: Annotated[int, Field(ge=0)]
-    paths: Annotated[int, Field(ge=1)]
-    """Per input: those of the run's settings, or what it chose itself."""
     segments: Annotated[list[tuple[int, int]], Field(exclude_if=lambda found: not found)] = []
     """Of a run with a budget: when it expected which length, see `training/pace.py`."""
     seconds: float
@@ -217,12 +216,12 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         content = path.read_bytes()
         data = parse_object(content)
-        return Manifest.model_validate(data if data.get("format") == 1 else unseal(content))
+        return Manifest.model_validate(upgraded(data if data.get("format") == 1 else unseal(content)))
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
     except ValidationError as error:
         raise ArtifactError(
             f"{path} is damaged or of another version: {one_sentence(error)}"
         ) from error
-    except ValueError as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArtifactError(f"{path} is damaged: {error}; copy the folder again.") from error

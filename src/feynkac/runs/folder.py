@@ -20,10 +20,12 @@ from pydantic import TypeAdapter, ValidationError
 from feynkac.errors import ArtifactError
 from feynkac.files import locked, make_folder, seal, unseal, write_atomically
 from feynkac.runs.artifact import MANIFEST, RUN, WEIGHTS, read_artifact
+from feynkac.runs.formats import FORMAT
 from feynkac.training.pace import Pace, read_pace
 from feynkac.runs.run import (
     Decisions,
     Run,
+    determining,
     differences,
     run_from_dict,
     run_to_dict,
@@ -87,13 +89,18 @@ class RunFolder:
         Raises:
             ArtifactError: it was made with others, or from other formulas.
         """
-        finished = self.finished
-        theirs = settings_of(read_artifact(self.path)[0].run) if finished else self._read()["run"]
+        found = read_artifact(self.path)[0].run if self.finished else None
+        theirs = settings_of(found) if found else determining(self._read()["run"])
         require_same(settings_of(run), theirs, self.path)
 
     def keep(self, run: Run, decisions: Decisions, pace: Pace) -> None:
         """Write down what a continued run must share."""
-        content = {"run": run_to_dict(run), **asdict(decisions), "segments": pace.segments}
+        content = {
+            "format": FORMAT,
+            "run": run_to_dict(run),
+            **asdict(decisions),
+            "segments": pace.segments,
+        }
         write_atomically(self.path / RUN, seal(json.loads(json.dumps(content))))
 
     def decisions(self) -> tuple[Decisions, Pace]:
@@ -102,6 +109,7 @@ class RunFolder:
         try:
             pace = read_pace(data.pop("segments"))
             data.pop("run")
+            data.pop("format")
             return _DECISIONS.validate_json(json.dumps(data)), pace
         except (KeyError, TypeError, ValueError) as error:
             raise self._damaged(str(error)) from error
@@ -136,9 +144,15 @@ class RunFolder:
 
     def _read(self) -> dict[str, Any]:
         try:
-            return unseal((self.path / RUN).read_bytes())
+            data = unseal((self.path / RUN).read_bytes())
         except (OSError, ValueError) as error:
             raise self._damaged(str(error)) from error
+        if data.get("format") != FORMAT:
+            raise ArtifactError(
+                f"the run in {self.path} was begun by another version of feynkac; finish it with "
+                "that one, or start over (retrain=True)."
+            )
+        return data
 
     def _damaged(self, why: str) -> ArtifactError:
         return ArtifactError(f"{self.path / RUN} is damaged ({why}); choose another folder.")
@@ -150,7 +164,7 @@ def require_same(ours: dict[str, Any], theirs: Any, folder: Path) -> None:
     found = [line for line in differences(ours, theirs) if not line.startswith(unknown)]
     if not found:
         return
-    way_out = "choose another folder (--out), or start over (retrain=True, --retrain)"
+    way_out = "choose another folder, or start over (retrain=True)"
     if len(found) == 1 and found[0].startswith("family.source "):
         name = ours["family"]["name"]
         raise ArtifactError(

@@ -1,4 +1,7 @@
-"""Everything that determines a run and its result, in one object that can be written down."""
+"""A run: a family, a resolved method, and its length, seed and place, in one object.
+
+It can be written down, and determines the result.
+"""
 
 import contextlib
 import dataclasses
@@ -10,33 +13,14 @@ from pydantic.dataclasses import dataclass
 
 from feynkac.families.catalogue import BUILT_IN, family_fields
 from feynkac.families.family import Family
-from feynkac.families.source import fingerprint
 from feynkac.files import sha256
-from feynkac.networks.architecture import Architecture
-from feynkac.networks.feed_forward import FeedForward
-from feynkac.networks.multilevel import Multilevel
-from feynkac.networks.smooth import Smooth
-from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-from feynkac.sampling.schemes.exact import Exact
-from feynkac.sampling.schemes.family_steps import FamilySteps
-from feynkac.sampling.schemes.log_ode import LogOde
-from feynkac.sampling.schemes.milstein import Milstein
-from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.noise.noise import Antithetic, Independent
-from feynkac.sampling.schemes.scheme import Scheme
-from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.noise.spherical import SphericalRadial
-from feynkac.sampling.noise.trapezoid import Trapezoid
+from feynkac.methods import Method
+from feynkac.parts import record_part
+from feynkac.source import fingerprint
 from feynkac.training.settings import Training, seconds
 
-AnyArchitecture = Annotated[Multilevel | FeedForward | Smooth, Field(discriminator="kind")]
-AnyScheme = Annotated[
-    Exact | EulerMaruyama | Milstein | NinomiyaVictoir | LogOde | FamilySteps,
-    Field(discriminator="kind"),
-]
-AnyNoise = Annotated[
-    Independent | Antithetic | Sobol | SphericalRadial | Trapezoid, Field(discriminator="kind")
-]
+LOGISTICS = ("checkpoint_seconds",)
+"""Fields of `Training` that do not change the result."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -47,7 +31,7 @@ class FamilyRecord:
     fields: dict[str, Any]
     built_in: bool
     source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
-    """Fingerprint of a user's formulas, see `families/source.py`."""
+    """Fingerprint of a user's formulas, see `source.py`."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -55,11 +39,9 @@ class Run:
     """Same run, same numbers (on the same machine with the same number of threads)."""
 
     family: FamilyRecord
-    method: str
-    architecture: AnyArchitecture
-    scheme: AnyScheme
+    method: Method
+    """With all choices made."""
     training: Training
-    noise: AnyNoise = Independent()
     asked: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = dataclasses.field(
         default=None, compare=False
     )
@@ -69,12 +51,6 @@ class Run:
     def identity(self) -> str:
         """A hash of all settings."""
         return sha256(json.dumps(settings_of(self), sort_keys=True).encode())
-
-    @property
-    def folder_name(self) -> str:
-        """A readable name that differs between different runs."""
-        seed = self.training.seed
-        return f"{self.family.name}-{self.method}-seed{seed}-{self.identity[:8]}"
 
 
 _ADAPTER = TypeAdapter(Run)
@@ -86,14 +62,20 @@ def run_to_dict(run: Run) -> dict[str, Any]:
     return data
 
 
-def settings_of(run: Run) -> dict[str, Any]:
-    """What determines the result, as JSON-ready data."""
-    return {name: value for name, value in run_to_dict(run).items() if name != "asked"}
-
-
 def run_from_dict(data: dict[str, Any]) -> Run:
     """The run that `run_to_dict` wrote down."""
     return _ADAPTER.validate_python(data)
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """What determines the result, as JSON-ready data."""
+    return determining(run_to_dict(run))
+
+
+def determining(data: dict[str, Any]) -> dict[str, Any]:
+    """The part of a run's data that determines the result."""
+    training = {k: v for k, v in data["training"].items() if k not in LOGISTICS}
+    return {name: data[name] for name in ("family", "method")} | {"training": training}
 
 
 def record_family(family: Family) -> FamilyRecord:
@@ -111,26 +93,21 @@ def record_family(family: Family) -> FamilyRecord:
     )
 
 
-def asked_for(
-    family: Family,
-    method: str,
-    architecture: Architecture | None,
-    scheme: Scheme | None,
-    training: dict[str, Any],
-) -> str:
+def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
     """A hash of what a user says when a run is begun; defaults that are spelled out do not count.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.methods import Fast
         >>> a, b = ({"steps": 3}, {"steps": 3, "seed": 0, "budget": None})
-        >>> len({asked_for(BlackScholes(), "fast", None, None, given) for given in (a, b)})
+        >>> len({asked_for(BlackScholes(), Fast(), given) for given in (a, b)})
         1
     """
     usual = {field.name: field.default for field in dataclasses.fields(Training)}
     given = {k: v for k, v in training.items() if v is not None and v != usual.get(k)}
     with contextlib.suppress(KeyError, ValueError):  # what is no time is refused elsewhere
         given["budget"] = seconds(given["budget"])
-    said = [record_family(family), method, architecture, scheme, sorted(given.items())]
+    said = [record_family(family), record_part(method), sorted(given.items())]
     return sha256(repr(said).encode())
 
 
@@ -138,12 +115,8 @@ def asked_for(
 class Decisions:
     """What a run decides for itself when it begins, and keeps when it is continued."""
 
-    paths: Annotated[int, Field(ge=1)]
-    """Per input."""
     evaluations: Annotated[int, Field(ge=1)]
     """How often the error is measured."""
-    scale_inputs: Annotated[int, Field(ge=2)]
-    """Inputs of the pilot that measures the scales of u and its slopes."""
     bias: tuple[float, float] | None = None
     """Estimated discretisation error of the scheme and its standard error, where it has one."""
 

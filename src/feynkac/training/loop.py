@@ -22,6 +22,9 @@ from feynkac.training.settings import Training
 from feynkac.training.state import Record, State
 from feynkac.training.team import Alone, Team
 
+LearningRate = Callable[[int, float], float]
+"""The learning rate of a step, given its number and the fraction of the run behind it."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -56,6 +59,7 @@ def train(
     objective: Objective,
     domain: Domain,
     training: Training,
+    rate: LearningRate,
     pace: Pace,
     hooks: Hooks = Hooks(),  # noqa: B008  (frozen)
     team: Team = Alone(),  # noqa: B008  (stateless)
@@ -70,7 +74,7 @@ def train(
     with deferred_interrupts() as stop:
         while state.step < pace.steps:
             try:
-                loss = update(state, objective, domain, training, pace, team)
+                loss = update(state, objective, domain, rate, pace, team)
             except NonFiniteError:
                 _save(state, hooks, team)
                 raise
@@ -122,7 +126,7 @@ def update(
     state: State,
     objective: Objective,
     domain: Domain,
-    training: Training,
+    rate: LearningRate,
     pace: Pace,
     team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> float:
@@ -140,10 +144,9 @@ def update(
         for stream, its_state in zip(streams, before, strict=True):
             stream.set_state(its_state)
         raise _explain(state, objective, batch, domain, team)
-    done = pace.fraction(state.step)
-    rate = training.schedule.rate(training.optimiser.learning_rate, state.step, done)
+    learning_rate = rate(state.step, pace.fraction(state.step))
     for group in state.optimiser.param_groups:
-        group["lr"] = rate
+        group["lr"] = learning_rate
     state.optimiser.step()
     state.step += 1
     value = loss.item()
@@ -163,7 +166,7 @@ def time_step(
     state: State,
     objective: Objective,
     domain: Domain,
-    training: Training,
+    rate: LearningRate,
     team: Team = Alone(),  # noqa: B008  (stateless)
     enough: float = math.inf,
 ) -> float:
@@ -172,7 +175,7 @@ def time_step(
     seconds = 0.0
     for _ in range(2):  # the first compiles, where something is compiled
         seconds = state.seconds
-        update(state, objective, domain, training, Pace.of(10**9), team)
+        update(state, objective, domain, rate, Pace.of(10**9), team)
         seconds, state.seconds = state.seconds - seconds, seconds
         if team.decide(seconds)[0] > enough:
             break

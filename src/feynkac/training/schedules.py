@@ -4,16 +4,17 @@ so that a continued run cannot drift (see `pace.py`).
 StepDecay:  η ← decay · η  every `patience` steps, as long as η > `minimal`  (paper, Table 5).
 """
 
-from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from abc import abstractmethod
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from feynkac.parts import Part
 from feynkac.training.optimisers.optimiser import NonNegative
 
 
-class Schedule(ABC):
+class Schedule(Part):
     """How the learning rate develops."""
 
     @abstractmethod
@@ -36,7 +37,6 @@ class StepDecay(Schedule):
     """Steps between decays."""
     minimal: NonNegative = 1e-8
     """No more decay once the rate is at or below this."""
-    kind: Literal["step-decay"] = "step-decay"
 
     def rate(self, initial: float, step: int, done: float) -> float:
         """The decays due by now, stopping at the minimal rate."""
@@ -61,7 +61,6 @@ class LinearDecay(Schedule):
     """Steps over which the rate rises to its initial value."""
     hold: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """Fraction of all steps before the fall begins."""
-    kind: Literal["linear-decay"] = "linear-decay"
 
     def rate(self, initial: float, step: int, done: float) -> float:
         """The smaller of the rise and the fall."""

@@ -1,4 +1,4 @@
-"""All that determines a training run, as one frozen object; its fields are the saved manifest."""
+"""How long a run is, from which seed, and where it is carried out."""
 
 import re
 from typing import Annotated, Any
@@ -8,15 +8,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from feynkac.errors import InputError
-from feynkac.training.optimisers.gauss_newton import GaussNewton
-from feynkac.training.optimisers.muon import Muon
-from feynkac.training.optimisers.optimiser import SGD, AdamW, Positive
-from feynkac.training.schedules import LinearDecay, StepDecay
+from feynkac.training.optimisers.optimiser import Positive
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-AnyOptimiser = Annotated[AdamW | SGD | GaussNewton | Muon, Field(discriminator="kind")]
-Later = Field(exclude_if=lambda value: value == 1)  # an older run without it keeps its identity
-AnySchedule = Annotated[StepDecay | LinearDecay, Field(discriminator="kind")]
 
 
 def seconds(value: Any) -> float:
@@ -37,30 +31,16 @@ def seconds(value: Any) -> float:
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Training:
-    """Settings of one run. Give `steps`, or a wall-clock `budget` that is turned into steps."""
+    """Length, seed and place of a run. Give `steps`, or a wall-clock `budget` instead."""
 
-    optimiser: AnyOptimiser = AdamW()
-    """What updates the parameters."""
-    schedule: AnySchedule = StepDecay()
-    """How the learning rate falls."""
-    batch_size: Annotated[int, Field(ge=2)] = 2**16
-    """Fresh inputs λ per step."""
-    paths: Annotated[int, Field(ge=1)] = 1
-    """Simulated paths per input, averaged into its label."""
-    balance: bool = False
-    """Whether a run with a budget may change `paths` to suit the machine, see `allocation.py`."""
-    slopes: bool = True
-    """Whether pathwise derivatives are fitted too (by the fast method, if the payoff allows)."""
-    slope_weight: Annotated[float, Later, Field(gt=0.0)] = 1.0
-    """μ, how much they count beside the values, see `sobolev.py`."""
     steps: Annotated[int, Field(ge=1)] | None = None
     """Number of updates."""
     budget: Annotated[float, BeforeValidator(seconds)] | None = None
     """Wall-clock seconds to spend instead, compiling and simulating included."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Determines parameters, inputs and paths."""
-    workers: Annotated[int, Later, Field(ge=1)] = 1
-    """Streams of randomness that the inputs of a step come from, one a worker, see `team.py`."""
+    workers: Annotated[int, Field(ge=1)] = 1
+    """Streams of randomness that the inputs of a step come from, one per worker, see `team.py`."""
     device: str = "auto"
     """"auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …"""
     compile: bool = False
@@ -75,6 +55,10 @@ class Training:
         if (self.steps is None) == (self.budget is None):
             raise ValueError("give either steps or a budget, not both and not neither")
         return self
+
+    def per_worker(self, batch_size: int) -> int:
+        """Inputs that each worker draws for a step, rounded up where that does not divide."""
+        return -(-batch_size // self.workers)
 
 
 def resolve_device(name: str) -> str:

@@ -18,8 +18,15 @@ from safetensors.torch import save
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
+from feynkac.families.family import Family, outputs
 from feynkac.files import write_atomically
-from feynkac.networks.network import Network
+from feynkac.networks.architecture import Architecture
+from feynkac.networks.network import Network, make_network
+from feynkac.networks.synchronised import synchronise
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.training.optimisers.optimiser import Optimiser
+from feynkac.training.settings import Training
+from feynkac.training.team import Alone, Team, make_streams
 
 Record = dict[str, float | int | None]
 
@@ -72,6 +79,25 @@ class State:
             self.streams, tensors["generator"].chunk(len(self.streams)), strict=True
         ):
             stream.set_state(state.clone())
+
+
+def begin(
+    architecture: Architecture,
+    optimiser: Optimiser,
+    family: Family,
+    training: Training,
+    device: str,
+    team: Team = Alone(),  # noqa: B008  (stateless)
+) -> State:
+    """Before the first step: parameters drawn from the run's seed."""
+    weights = make_generator(training.seed, "weights")
+    network = make_network(architecture, family.domain, weights, outputs(family)).to(device)
+    if team.size > 1:
+        synchronise(network)
+    if training.compile:
+        network.compile_layers(device)
+    generator, *further = make_streams(training.seed, training.workers, device)
+    return State(network, optimiser.build(network), generator, further=further)
 
 
 def save_checkpoint(state: State, path: Path, identity: str) -> None:

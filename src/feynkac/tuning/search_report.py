@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from feynkac.files import write_atomically
-from feynkac.methods.preset import preset_to_dict, write_preset
+from feynkac.methods.preset import write_preset
+from feynkac.parts import record_part
 from feynkac.training.state import Record
 from feynkac.tuning.trials import Trials
 from feynkac.tuning.verdict import Verdict
@@ -80,7 +81,7 @@ def write_results(trials: Trials, verdict: Verdict) -> dict[str, Any]:
 
     The preset is the default's unless a trial beat it.
     """
-    preset = trials.trial(verdict.trial if verdict.beat else 0).preset
+    method = trials.trial(verdict.trial if verdict.beat else 0).method
     rows = [row.record() for row in read_rows(trials)]
     search = trials.search()
     result = {
@@ -92,7 +93,7 @@ def write_results(trials: Trials, verdict: Verdict) -> dict[str, Any]:
         "threads": 1,
         "trials": rows,
         "verdict": verdict.record() | {"sentence": verdict.sentence(search.budget)},
-        "preset": preset_to_dict(preset),
+        "preset": record_part(method),
         "folder": str(trials.folder),
     }
     text = io.StringIO()
@@ -101,7 +102,7 @@ def write_results(trials: Trials, verdict: Verdict) -> dict[str, Any]:
     writer.writerows(rows)
     write_atomically(trials.folder / "results.json", json.dumps(result, indent=1).encode())
     write_atomically(trials.folder / "results.csv", text.getvalue().encode())
-    write_preset(preset, trials.folder / "preset.json")
+    write_preset(method, trials.folder / "preset.json")
     return result
 
 

@@ -16,17 +16,20 @@ from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Clock
-from feynkac.errors import ArtifactError
+from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import find_family
+from feynkac.families.conformance import check_family
 from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
-from feynkac.methods.preset import Preset
-from feynkac.methods.search import SearchSpace, fast_space, paper_space
+from feynkac.methods import Method
+from feynkac.methods.method import find_method
+from feynkac.methods.space import Space
 from feynkac.runs.artifact import read_artifact
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import differences
 from feynkac.solution import Solution
-from feynkac.solver import METHODS, execute, plan_run
+from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
+from feynkac.training.settings import seconds
 from feynkac.training.state import Record
 
 Status = Literal["open", "finished", "stopped", "diverged", "failed"]
@@ -64,7 +67,8 @@ class Trial:
 
     number: int
     values: dict[str, Any]
-    preset: Preset
+    method: Method
+    """With the choices that these values mean, the others open."""
     status: Status = "open"
 
 
@@ -78,7 +82,7 @@ def make_search(
     budget: float | str,
     seed: int,
     ranges: Mapping[str, Any],
-) -> tuple[Search, SearchSpace]:
+) -> tuple[Search, Space[Method]]:
     """A search of a method's space, some of its ranges replaced.
 
     Example:
@@ -87,12 +91,12 @@ def make_search(
         (15.0, 3)
     """
     found = find_family(family, fields)
-    training = plan_run(found, method, None, None, {"budget": budget, "seed": seed}).training
-    assert training.budget is not None
-    setup = METHODS[method](found, None)
-    space = fast_space(setup, found) if method == "fast" else paper_space(setup)
-    space = space.narrowed(ranges)
-    return Search(family, fields, method, training.budget, training.seed, space.record()), space
+    check_family(found)
+    space = find_method(method).space(found).narrowed(ranges)
+    try:
+        return Search(family, fields, method, seconds(budget), seed, space.record()), space
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
 
 
 @plain_dataclass(frozen=True)
@@ -109,7 +113,7 @@ class Trials:
         if found := differences(ours, theirs):
             raise ArtifactError(
                 f"{self.folder} holds a search with other settings ({'; '.join(found[:3])}); "
-                "choose another folder (--out), or delete that one."
+                "choose another folder, or delete that one."
             )
 
     def claim(self, search: Search) -> None:
@@ -159,14 +163,14 @@ class Trials:
         return min(finished, key=lambda trial: self.last(trial.number)["l1"] or 1.0, default=None)
 
 
-def train_preset(
+def train_trial(
     search: Search,
-    preset: Preset,
+    method: Method,
     seed: int,
     folder: Path,
     report: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Solve the family of `search` with these settings in its time, or go on with that."""
+    """Solve the family of `search` by `method` in its time, or continue that."""
     clock = Clock()
     family = find_family(search.family, search.fields)
     lengths = {
@@ -174,8 +178,7 @@ def train_preset(
         "seed": seed,
         "checkpoint_seconds": min(MOST_SECONDS_LOST, search.budget / 5),
     }
-    training = preset.training() | lengths
-    run = plan_run(family, preset.method, preset.architecture, None, training, folder)
+    run = make_run(family, method, lengths, folder)
     return execute(run, family, folder, report, clock)
 
 

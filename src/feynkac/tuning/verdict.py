@@ -71,7 +71,7 @@ def judge(trial: int, trained: Mapping[int, Pair]) -> Verdict:
         return Verdict(trial, dict.fromkeys(pairs))
     run = known.manifest.run
     generator = make_generator(run.training.seed, "tuning")
-    yardstick = make_yardstick(known.family, run.scheme, generator, paths=PATHS)
+    yardstick = make_yardstick(known.family, run.method.scheme, generator, paths=PATHS)
     return Verdict(
         trial,
         {

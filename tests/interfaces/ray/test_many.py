@@ -13,7 +13,7 @@ import feynkac as fk
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.many import solve_parallel
 from feynkac.runs.artifact import MANIFEST
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 
 LOOPBACK = {"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"}
 
@@ -39,7 +39,7 @@ def test_two_seeds_at_once(tmp_path):
 
 def test_finished_runs_need_no_cluster(tmp_path):
     settings = {"steps": 2, "batch_size": 16, "paths": 4}
-    run = plan_run(fk.BlackScholes(), "fast", None, None, settings)
+    run = make_run(fk.BlackScholes(), "fast", settings)
     job = Job("black-scholes", fk.BlackScholes(), run, tmp_path / "run")
     job.execute()
     nowhere = "ray://127.0.0.1:1"
@@ -53,11 +53,11 @@ from pathlib import Path
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.many import solve_parallel
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 import sys
 family = find_family("black-scholes")
 settings = {{"steps": 600, "batch_size": 32, "paths": 8, "checkpoint_seconds": 0.2}}
-run = plan_run(family, "fast", None, None, settings)
+run = make_run(family, "fast", settings)
 job = Job("black-scholes", family, run, Path({str(tmp_path / "run")!r}))
 show = lambda _, progress: print(f"at {{progress.step}}.", file=sys.stderr, flush=True)
 assert solve_parallel([job], show) == {{}}

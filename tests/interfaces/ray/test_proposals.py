@@ -9,7 +9,7 @@ import feynkac as fk
 from feynkac.interfaces.ray.cluster import PRIVATE
 from feynkac.methods.dimension import Choice, Interval
 from feynkac.runs.artifact import make_manifest, write_artifact
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 from feynkac.tuning.trials import Trials, make_search
 
 with pytest.MonkeyPatch.context() as patch:  # as the program imports ray
@@ -48,7 +48,7 @@ def end(trials, searcher, trial_id, number, l1=None, **how):
 def finish(folder, l1):
     """An artifact that says so."""
     family = fk.BlackScholes()
-    run = plan_run(family, "paper", None, None, {"steps": 1})
+    run = make_run(family, "paper", {"steps": 1})
     history = [{"step": 1, "l1": l1}]
     sizes = {"steps": 1, "paths": 1, "seconds": 0.1, "parameters": 1}
     manifest = make_manifest(run, family.domain, history=history, **sizes)

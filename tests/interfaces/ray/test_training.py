@@ -20,10 +20,10 @@ from pathlib import Path
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.training import distribute
-from feynkac.solver import plan_run
+from feynkac.solver import make_run
 family = find_family("black-scholes")
 settings = {{"steps": {steps}, "workers": 2, "checkpoint_seconds": 0.2}}
-run = plan_run(family, "fast", None, None, settings)
+run = make_run(family, "fast", settings)
 show = lambda progress: print(f"at {{progress.step}}.", file=sys.stderr, flush=True)
 distribute(Job("black-scholes", family, run, Path({folder!r})), show)
 """

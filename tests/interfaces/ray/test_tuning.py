@@ -56,7 +56,7 @@ def test_a_search_and_more_of_it(tmp_path):
     assert created(folder, 0) == before
     assert more["trials"][:2] == found["trials"]
     assert more["trials"][2]["status"] in ENDED
-    assert Trials(folder).trial(2).preset.paths == 2
+    assert Trials(folder).trial(2).method.paths == 2
 
 
 def test_a_killed_trial_goes_on_from_its_checkpoint(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from feynkac.interfaces.ray import watching
 from feynkac.interfaces.ray.watching import best_text, search_display
-from feynkac.methods.preset import Preset
+from feynkac.methods import Fast
 from feynkac.tuning.search_report import read_rows
 from feynkac.tuning.trials import Trial, Trials
 
@@ -20,14 +20,14 @@ def trials(tmp_path):
 
 def measure(trials, number, l1, status="open"):
     """The trial as it is after an evaluation."""
-    trials.write(Trial(number, {"width": 8}, Preset(), status))
+    trials.write(Trial(number, {"width": 8}, Fast(), status))
     record = {"seconds": 3.0, "l1": l1, "l1_se": 0.01, "step": 5}
     (trials.path(number) / "metrics.jsonl").write_text(json.dumps(record) + "\n")
 
 
 def test_the_best_so_far(trials):
     assert best_text(read_rows(trials)) == "…"
-    trials.write(Trial(0, {}, Preset()))
+    trials.write(Trial(0, {}, Fast()))
     assert best_text(read_rows(trials)) == "…"
     measure(trials, 1, 0.25)
     measure(trials, 2, 0.5)

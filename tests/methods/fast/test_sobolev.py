@@ -23,7 +23,6 @@ from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon
 from feynkac.training.pace import Pace
 from feynkac.training.schedules import LinearDecay
-from feynkac.training.settings import Training
 from feynkac.training.state import State, load_checkpoint, save_checkpoint
 
 FAMILIES = [BlackScholes(), HeatParaboloid(2)]
@@ -153,12 +152,13 @@ def test_six_steps_equal_three_a_file_and_three(kind, optimiser, tmp_path):
     data = make_data(FAMILY)
     network = fresh_state(optimiser).network
     objective = kind(data, measure_scales(data, network, torch.Generator().manual_seed(1)))
-    training = Training(steps=6, optimiser=optimiser, schedule=LinearDecay(warmup=2, hold=0.5))
+    schedule = LinearDecay(warmup=2, hold=0.5)
+
+    def rate(step, done):
+        return schedule.rate(optimiser.learning_rate, step, done)
 
     def advance(state, steps):
-        losses = [
-            update(state, objective, FAMILY.domain, training, Pace.of(6)) for _ in range(steps)
-        ]
+        losses = [update(state, objective, FAMILY.domain, rate, Pace.of(6)) for _ in range(steps)]
         return state, losses
 
     whole, losses = advance(fresh_state(optimiser), 6)

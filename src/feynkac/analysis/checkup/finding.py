@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from feynkac.families.family import Family
-from feynkac.methods.fast.choices import default_scheme
+from feynkac.methods.fast.choose_scheme import choose_scheme
 from feynkac.sampling.schemes.scheme import Scheme
 
 Verdict = Literal["ok", "note", "fail"]
@@ -44,7 +44,7 @@ class Subject:
     @functools.cached_property
     def scheme(self) -> Scheme:
         """How training would simulate it."""
-        return default_scheme(self.family)
+        return choose_scheme(self.family)
 
     @property
     def steps(self) -> str:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.checkup.finding import Finding, Subject
-from feynkac.methods.fast.choices import fast_setup
+from feynkac.methods import Fast
 from feynkac.sampling.discretisation import refined, relative_bias
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.noise import make_generator
@@ -48,11 +48,11 @@ def _observed_order(coarse: Estimate, fine: Estimate) -> float:
 def cost(subject: Subject) -> Finding:
     """Time and memory of simulating one batch of the fast method, with slopes."""
     family = subject.family
-    setup = fast_setup(family, subject.scheme)
+    method = Fast(scheme=subject.scheme).resolve(family)
     generator = make_generator(0, "cost")
-    inputs = family.domain.sample(setup.batch_size, generator)
-    draw = draw_paths(family, setup.scheme, setup.noise, inputs, setup.paths, generator)
-    differential_labels(family, setup.scheme, inputs, draw)  # compiles what is compiled
+    inputs = family.domain.sample(method.batch_size, generator)
+    draw = draw_paths(family, method.scheme, method.noise, inputs, method.paths, generator)
+    differential_labels(family, method.scheme, inputs, draw)  # compiles what is compiled
     kept = [draw.z.nbytes]
 
     def weigh(tensor: Tensor) -> Tensor:
@@ -61,10 +61,10 @@ def cost(subject: Subject) -> Finding:
 
     start = time.perf_counter()
     with torch.autograd.graph.saved_tensors_hooks(weigh, lambda tensor: tensor):
-        differential_labels(family, setup.scheme, inputs, draw)
+        differential_labels(family, method.scheme, inputs, draw)
     figures = {"seconds": time.perf_counter() - start, "megabytes": sum(kept) / 2**20}
     sentence = (
-        f"simulating a step's {setup.batch_size} inputs × {draw.z.shape[2]} paths takes "
+        f"simulating a step's {method.batch_size} inputs × {draw.z.shape[2]} paths takes "
         f"{1000 * figures['seconds']:.3g} ms and at most {figures['megabytes']:.3g} MB"
     )
     return Finding("cost", "note" if figures["megabytes"] > LARGE else "ok", sentence, figures)

@@ -1,6 +1,6 @@
 """Several runs at once: each is a Ray task on one CPU, or one GPU where there are some.
 
-A task whose process dies is started anew and goes on from the checkpoint in its run's folder.
+A task whose process dies is started anew and continues from the checkpoint in its run's folder.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import FeynkacError, Interrupted
+from feynkac.interfaces.application import import_used
 from feynkac.interfaces.jobs import Job, Place
 from feynkac.interfaces.ray.cluster import cluster
 from feynkac.interfaces.ray.news import ask, open_channel, teller, watch
@@ -77,12 +78,12 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
     from feynkac.families.catalogue import find_family
     from feynkac.runs.run import run_from_dict
 
+    import_used()
     torch.set_num_threads(1)
-    settings = run_from_dict(run)
     try:
         if ask(channel.begin.remote(index)):
             raise Interrupted("stopped before it began")
-        family = find_family(spec, dict(settings.family.fields))
-        Job(spec, family, settings, Path(folder)).execute(teller(channel, index))
+        family = find_family(spec, dict(run["family"]["fields"]))
+        Job(spec, family, run_from_dict(run), Path(folder)).execute(teller(channel, index))
     except FeynkacError as error:  # to try again would not help
         ask(channel.fail.remote(index, error))

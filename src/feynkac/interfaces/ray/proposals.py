@@ -14,8 +14,9 @@ from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from feynkac.files import sha256
+from feynkac.methods import Method
 from feynkac.methods.dimension import Choice, Dimension, Interval
-from feynkac.methods.search import SearchSpace
+from feynkac.methods.space import Space
 from feynkac.runs.artifact import MANIFEST
 from feynkac.tuning.trials import ENDED, Status, Trial, Trials
 
@@ -26,7 +27,7 @@ WORST = 1.0
 class Proposals(Searcher):
     """Trials of `space`, kept in `trials`."""
 
-    def __init__(self, space: SearchSpace, trials: Trials, seed: int, count: int) -> None:
+    def __init__(self, space: Space[Method], trials: Trials, seed: int, count: int) -> None:
         super().__init__(metric="l1", mode="min")
         known = trials.read()
         stream = int(sha256(f"{seed}, {len(known)}".encode())[:8], 16)  # another when it goes on
@@ -82,7 +83,7 @@ class Proposals(Searcher):
         """Nothing."""
 
     def _add(self, values: dict[str, Any]) -> Trial:
-        trial = Trial(self.next_number, values, self.space.preset(values))
+        trial = Trial(self.next_number, values, self.space.at(values))
         self.next_number += 1
         return self.trials.write(trial)
 

@@ -2,7 +2,7 @@
 
 Each worker draws the inputs of its own stream and simulates their paths; what they learn is
 averaged (`feynkac.training.team`). A worker that dies takes the group with it: Ray starts a new
-one, and that goes on from the checkpoint in the run's folder, which all must be able to reach.
+one, which continues from the checkpoint in the run's folder, which all must be able to reach.
 """
 
 import os
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import FeynkacError, InputError
 from feynkac.files import make_folder
+from feynkac.interfaces.application import import_used
 from feynkac.interfaces.jobs import Job, Place
 from feynkac.interfaces.ray.cluster import cluster
 from feynkac.interfaces.ray.news import ask, open_channel, teller, watch
@@ -138,14 +139,17 @@ def _work(config: dict[str, Any]) -> None:
     from feynkac.solver import execute
     from feynkac.training.team import Distributed
 
+    import_used()
     torch.set_num_threads(config["threads"])
     _join("nccl" if config["gpus"] else "gloo")
-    channel, run = config["channel"], run_from_dict(config["run"])
+    channel, run = config["channel"], config["run"]
     try:
         if get_context().get_world_rank() == 0:
             ask(channel.begin.remote(0))
-        family = find_family(config["family"], dict(run.family.fields))
-        execute(run, family, Path(config["folder"]), teller(channel), team=Distributed())
+        family = find_family(config["family"], dict(run["family"]["fields"]))
+        execute(
+            run_from_dict(run), family, Path(config["folder"]), teller(channel), team=Distributed()
+        )
     except FeynkacError as error:  # to try again would not help
         ask(channel.fail.remote(0, error))
     else:

@@ -17,12 +17,13 @@ from ray import tune
 
 from feynkac.errors import NonFiniteError
 from feynkac.families.catalogue import find_family
-from feynkac.interfaces.application import debugging
+from feynkac.interfaces.application import debugging, import_used
 from feynkac.interfaces.ray.proposals import WORST, Halving, Proposals
-from feynkac.methods.search import SearchSpace
+from feynkac.methods import Method
+from feynkac.methods.space import Space
 from feynkac.solution import Solution
 from feynkac.training.loop import Progress
-from feynkac.tuning.trials import ENDED, Search, Trials, train_preset
+from feynkac.tuning.trials import ENDED, Search, Trials, train_trial
 from feynkac.tuning.verdict import Verdict, judge
 
 DIVERGED = (NonFiniteError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
@@ -34,7 +35,7 @@ SILENT = {
 }
 
 
-def run_trials(search: Search, space: SearchSpace, trials: Trials, count: int) -> list[Exception]:
+def run_trials(search: Search, space: Space[Method], trials: Trials, count: int) -> list[Exception]:
     """Go on until `count` trials have ended; returns why others failed."""
     left = count - sum(trial.status in ENDED for trial in trials.read())
     if left <= 0:
@@ -79,7 +80,7 @@ def run_trial(config: dict[str, Any]) -> None:
             tune.report({"l1": WORST if l1 is None else l1, "seconds": progress.seconds})
 
     try:
-        train_preset(search, trial.preset, search.seed, trials.path(trial.number), report)
+        train_trial(search, trial.method, search.seed, trials.path(trial.number), report)
     except DIVERGED:
         tune.report({"l1": WORST, "seconds": search.budget, "diverged": True})
 
@@ -115,7 +116,7 @@ def train_once(folder: str, number: int, seed: int) -> str | None:
         return str(trials.path(number)) if finished else None
     place = trials.folder / "again" / f"{number:03}-seed{seed}"
     try:
-        train_preset(search, trials.trial(number).preset, seed, place)
+        train_trial(search, trials.trial(number).method, seed, place)
     except DIVERGED:
         return None
     return str(place)
@@ -125,6 +126,7 @@ def _prepare() -> None:
     """What a process does before the clock of its trial starts."""
     import torch._dynamo  # torch's evaluations would, in seconds that vary with the machine's load
 
+    import_used()
     torch.set_num_threads(1)
 
 

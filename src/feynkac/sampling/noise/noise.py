@@ -7,12 +7,14 @@ the integrand. `sobol.py` and `spherical.py` exploit its smoothness.
 """
 
 import hashlib
-from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple
+from abc import abstractmethod
+from typing import NamedTuple
 
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
+
+from feynkac.parts import Part
 
 
 def make_generator(seed: int, *stream: str | int, device: str = "cpu") -> torch.Generator:
@@ -59,7 +61,7 @@ class Draw(NamedTuple):
     weights: Tensor
 
 
-class Noise(ABC):
+class Noise(Part):
     """A way to draw normals."""
 
     aligned: bool = False
@@ -76,8 +78,6 @@ class Noise(ABC):
 class Independent(Noise):
     """Plain Monte Carlo."""
 
-    kind: Literal["independent"] = "independent"
-
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Draw:
@@ -89,8 +89,6 @@ class Independent(Noise):
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Antithetic(Noise):
     """Pairs z, −z: exact for odd integrands."""
-
-    kind: Literal["antithetic"] = "antithetic"
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

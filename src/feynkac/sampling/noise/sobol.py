@@ -9,7 +9,6 @@ the path from the slowest to the fastest, which is close to its principal compon
 
 import functools
 import math
-from typing import Literal
 
 import torch
 from pydantic.dataclasses import dataclass
@@ -25,7 +24,6 @@ class Sobol(Noise):
     """Digitally shifted, antithetic Sobol' points."""
 
     aligned: bool = True
-    kind: Literal["sobol"] = "sobol"
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

@@ -7,8 +7,6 @@ polynomials of degree 3: where the payoff of a path is close to such a polynomia
 labels have almost no noise. It takes 2D + 1 paths, D the number of normals of one path.
 """
 
-from typing import Literal
-
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
@@ -19,8 +17,6 @@ from feynkac.sampling.noise.noise import Draw, Noise, Shape, normals
 @dataclass(frozen=True, config={"extra": "forbid"})
 class SphericalRadial(Noise):
     """One cubature rule of 2D + 1 points for each input, whatever K was asked for."""
-
-    kind: Literal["spherical"] = "spherical"
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

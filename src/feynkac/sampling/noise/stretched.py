@@ -15,7 +15,6 @@ uniform in its cell of 2⁻³⁰: each coordinate is exactly uniform, and the es
 import functools
 import math
 from collections.abc import Iterator
-from typing import Literal
 
 import torch
 from pydantic.dataclasses import dataclass
@@ -35,7 +34,6 @@ class Stretched(Noise):
     aligned: bool = True
     far: float = 12.0
     """Deviations; 0: the first coordinate is normal like all others."""
-    kind: Literal["stretched"] = "stretched"
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float64

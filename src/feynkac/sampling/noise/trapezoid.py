@@ -8,7 +8,6 @@ Sobol' points, which are dense where Z is likely, still have that of the tails.
 """
 
 import math
-from typing import Literal
 
 import torch
 from pydantic.dataclasses import dataclass
@@ -22,8 +21,6 @@ FAR = 5.5  # deviations; 4 · 10⁻⁸ of the law lies beyond
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Trapezoid(Noise):
     """K nodes, for paths with one normal."""
-
-    kind: Literal["trapezoid"] = "trapezoid"
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

@@ -4,7 +4,7 @@ Weak order 1, strong order ½. On strongly multiplicative noise the constant is 
 4 % off on the paper's basket.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -32,7 +32,6 @@ class EulerMaruyama(Scheme):
 
     order: ClassVar[int] = 1
     steps: Annotated[int, Field(ge=1)] = 25
-    kind: Literal["euler"] = "euler"
 
     @property
     def draws(self) -> int:

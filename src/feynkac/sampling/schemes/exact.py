@@ -4,7 +4,7 @@ One step is enough where only S_t counts. More steps see the path on the way, fo
 or boundary that depends on it.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -26,7 +26,6 @@ class Exact(Scheme):
     """
 
     steps: Annotated[int, Field(ge=1)] = 1
-    kind: Literal["exact"] = "exact"
 
     @property
     def draws(self) -> int:
@@ -46,11 +45,10 @@ class Exact(Scheme):
         name = type(family).__name__
         if not isinstance(family, ExactSampler):
             raise InputError(
-                f"{name} has no exact sampler; use a scheme such as EulerMaruyama(steps=25) "
-                "(--scheme euler:25)."
+                f"{name} has no exact sampler; use a scheme such as EulerMaruyama(steps=25)."
             )
         if isinstance(family, TimeDependent):
             raise InputError(
                 f"the exact sampler of {name} does not know the time that its coefficients depend "
-                "on; use NinomiyaVictoir(steps=4) (--scheme nv:4)."
+                "on; use NinomiyaVictoir(steps=4)."
             )

@@ -1,6 +1,6 @@
 """The family's own step, for models that have a better one than any general scheme."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -23,7 +23,6 @@ class FamilySteps(Scheme):
 
     order: ClassVar[int] = 2
     steps: Annotated[int, Field(ge=1)] = 8
-    kind: Literal["own"] = "own"
 
     @property
     def draws(self) -> int:
@@ -43,5 +42,5 @@ class FamilySteps(Scheme):
         if not isinstance(family, OwnSteps):
             raise InputError(
                 f"{type(family).__name__} has no steps of its own; use a scheme such as "
-                "NinomiyaVictoir(steps=4) (--scheme nv:4)."
+                "NinomiyaVictoir(steps=4)."
             )

@@ -12,7 +12,7 @@ For affine families brackets are commutators of matrices, computed once an input
 that of `affine_flow.py`.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -41,7 +41,6 @@ class LogOde(Scheme):
 
     order: ClassVar[int] = 2
     steps: Annotated[int, Field(ge=1)] = 2
-    kind: Literal["log-ode"] = "log-ode"
 
     @property
     def draws(self) -> int:
@@ -75,7 +74,7 @@ class LogOde(Scheme):
         if not isinstance(family, AffineLinear):
             raise InputError(
                 f"{type(family).__name__} is not affine-linear, so its brackets are not matrices; "
-                "use NinomiyaVictoir(steps=4) (--scheme nv:4)."
+                "use NinomiyaVictoir(steps=4)."
             )
 
 

@@ -11,7 +11,7 @@ A step costs d + 1 directional derivatives of σ; with constant σ they vanish, 
 gives the same paths for less.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -40,7 +40,6 @@ class Milstein(Scheme):
 
     order: ClassVar[int] = 1
     steps: Annotated[int, Field(ge=1)] = 25
-    kind: Literal["milstein"] = "milstein"
 
     @property
     def draws(self) -> int:
@@ -67,8 +66,7 @@ class Milstein(Scheme):
         if (largest := _commutator(family)) > TOLERANCE:
             raise InputError(
                 f"Milstein expects noise that commutes, but that of {type(family).__name__} does "
-                f"not (relative commutator {largest:.2g}); use NinomiyaVictoir(steps=4) "
-                "(--scheme nv:4)."
+                f"not (relative commutator {largest:.2g}); use NinomiyaVictoir(steps=4)."
             )
 
 

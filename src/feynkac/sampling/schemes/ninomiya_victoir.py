@@ -14,7 +14,7 @@ paper's basket 4 steps agree with 8 to within the noise of 0.0005; 25 Euler step
 
 import functools
 from abc import ABC, abstractmethod
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, get_args
 
 import torch
 from pydantic import Field
@@ -52,7 +52,6 @@ class NinomiyaVictoir(Scheme):
     steps: Annotated[int, Field(ge=1)] = 4
     noise: NoiseKind = "general"
     """What may be relied on; all but "general" save flows and derivatives."""
-    kind: Literal["ninomiya-victoir"] = "ninomiya-victoir"
 
     @property
     def draws(self) -> int:

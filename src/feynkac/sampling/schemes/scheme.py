@@ -5,16 +5,17 @@ quasi-random, coupled to a finer grid) is decided elsewhere, see `noise.py`.
 """
 
 import dataclasses
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
 from feynkac.families.family import Family
 from feynkac.families.point import Params
+from feynkac.parts import Part
 
 
-class Scheme(ABC):
+class Scheme(Part):
     """Simulates dS = μ(S) dt + σ(S) dB from S_0 = x to time t."""
 
     order: ClassVar[int | None] = None

@@ -10,7 +10,7 @@ thousands; with many inputs a batch cannot hold all the slopes that a step needs
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -26,13 +26,13 @@ MOST_ATTEMPTS = 6  # each with ten times the damping of the one before
 class GaussNewton(Optimiser):
     """Gauss–Newton steps for a `Smooth` network fitted to values and slopes."""
 
+    fits_slopes: ClassVar[bool] = True
     learning_rate: Positive = 0.3
     """η, the initial step length."""
     momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
     """μ, how much of the previous step is kept."""
     damping: Positive = 1e-3
     """λ, relative to the mean diagonal of J Jᵀ."""
-    kind: Literal["gauss-newton"] = "gauss-newton"
 
     def build(self, network: nn.Module) -> "Kaczmarz":
         """The update rule; the direction is the objective's work."""

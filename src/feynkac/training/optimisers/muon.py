@@ -6,7 +6,7 @@ the orthogonal factor by five Newton–Schulz iterations. Biases and the output 
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
@@ -22,13 +22,13 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 class Muon(Optimiser):
     """Muon for the hidden matrices, Adam for the rest."""
 
+    fits_slopes: ClassVar[bool] = True
     learning_rate: Positive = 0.02
     """η, the spectral size of the first steps."""
     adam_ratio: Positive = 0.15
     """Adam's learning rate relative to η."""
     momentum: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.95
     """β."""
-    kind: Literal["muon"] = "muon"
 
     def build(self, network: nn.Module) -> "MuonSteps":
         """The torch optimiser."""

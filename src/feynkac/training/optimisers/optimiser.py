@@ -1,20 +1,24 @@
 """Optimisers as settings: each builds the torch optimiser of the same name (paper, Tables 5, 6)."""
 
-from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from abc import abstractmethod
+from typing import Annotated, ClassVar
 
 import torch
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import nn
 
+from feynkac.parts import Part
+
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
-class Optimiser(ABC):
+class Optimiser(Part):
     """Settings of an optimiser."""
 
+    fits_slopes: ClassVar[bool] = False
+    """Whether the fast method hands it gradients of values and slopes; else of values alone."""
     learning_rate: float
 
     @abstractmethod
@@ -30,7 +34,7 @@ class AdamW(Optimiser):
     """Initial learning rate."""
     weight_decay: NonNegative = 0.01
     """Decoupled weight decay."""
-    kind: Literal["adamw"] = "adamw"
+    kind: ClassVar[str] = "adamw"
 
     def build(self, network: nn.Module) -> torch.optim.Optimizer:
         """`torch.optim.AdamW`, all parameters updated in one kernel."""
@@ -52,7 +56,6 @@ class SGD(Optimiser):
     """Momentum."""
     weight_decay: NonNegative = 0.0
     """L2 weight decay."""
-    kind: Literal["sgd"] = "sgd"
 
     def build(self, network: nn.Module) -> torch.optim.Optimizer:
         """`torch.optim.SGD`."""

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from feynkac.families import BlackScholes
-from feynkac.methods.fast.allocation import MOST_DOUBLINGS, choose_paths
+from feynkac.methods.fast.choose_paths import MOST_DOUBLINGS, choose_paths
 from feynkac.methods.fast.sobolev import Data, SobolevGradient, SobolevProjection, measure_scales
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
@@ -50,7 +50,7 @@ class Timed(Objective):
 def clock(monkeypatch):
     clock = SimpleNamespace(now=0.0)
     timing = SimpleNamespace(perf_counter=lambda: clock.now)
-    monkeypatch.setattr("feynkac.methods.fast.allocation.time", timing)
+    monkeypatch.setattr("feynkac.methods.fast.choose_paths.time", timing)
     return clock
 
 
@@ -80,7 +80,7 @@ def assert_same(first, second):
 )
 def test_paths_balance_simulation_and_network(ratio, paths, chosen, clock):
     objective = Timed(clock, ratio * UPDATE / paths)
-    assert choose_paths(objective.with_paths, fresh_state(AdamW()), paths, seed=0) == chosen
+    assert choose_paths(objective, fresh_state(AdamW()), paths) == chosen
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_a_simulation_costs_anyway_is_no_reason_for_fewer_paths(
     ratio, overhead, chosen, clock
 ):
     objective = Timed(clock, ratio * UPDATE / 16, overhead=overhead * UPDATE)
-    assert choose_paths(objective.with_paths, fresh_state(AdamW()), 16, seed=0) == chosen
+    assert choose_paths(objective, fresh_state(AdamW()), 16) == chosen
 
 
 def advance(state, objective):
@@ -119,7 +119,7 @@ def test_the_state_is_left_to_the_bit(kind, optimiser, steps):
     for _ in range(steps):
         advance(state, objective)
     before = state.tensors()
-    paths = choose_paths(objective.with_paths, state, 8, seed=0)
+    paths = choose_paths(objective, state, 8)
     assert 8 // MOST <= paths <= 8 * MOST
     assert_same(state.tensors(), before)
     assert (state.step, state.seconds, state.history) == (0, 0.0, [])

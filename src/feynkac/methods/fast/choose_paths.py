@@ -1,4 +1,4 @@
-r"""How many paths an input gets when a wall-clock budget is given.
+r"""How many paths an input gets when the run has a wall-clock budget.
 
 A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K paths, and the network.
 If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
@@ -9,7 +9,6 @@ Without a budget it is not made: then the same seed gives the same numbers.
 """
 
 import time
-from collections.abc import Callable
 
 from feynkac.clock import Allowance, Clock
 from feynkac.sampling.noise.noise import make_generator
@@ -23,10 +22,9 @@ LEAST_SAMPLES = 2 * (1 + MORE)  # of the time of one with few paths, for two rep
 
 
 def choose_paths(
-    objective_of: Callable[[int], Objective],
+    objective: Objective,
     state: State,
     paths: int,
-    seed: int,
     allowance: Allowance = Allowance(),  # noqa: B008  (whole)
 ) -> int:
     """K near `paths` that balances paths and all else, or `paths` if there is no time to find out.
@@ -35,7 +33,7 @@ def choose_paths(
     """
     before = state.tensors()
     some, more, network = _times(
-        objective_of(paths), objective_of(MORE * paths), state, seed, allowance
+        objective.with_paths(paths), objective.with_paths(MORE * paths), state, allowance
     )
     state.restore(before)
     each = max(0.0, more - some) / ((MORE - 1) * paths)
@@ -51,10 +49,10 @@ def choose_paths(
 
 
 def _times(
-    few: Objective, many: Objective, state: State, seed: int, allowance: Allowance
+    few: Objective, many: Objective, state: State, allowance: Allowance
 ) -> tuple[float, float, float]:
     """Shortest seconds of drawing a batch with few and with many paths, and of an update."""
-    generator = make_generator(seed, "allocation", device=str(state.generator.device))
+    generator = make_generator(0, "allocation", device=str(state.generator.device))
     clock = Clock()
     few.sample(generator)  # compiles, where something is compiled
     if allowance.times(clock.spent()) < LEAST_SAMPLES:

@@ -8,13 +8,9 @@ import torch
 
 import feynkac as fk
 from feynkac.errors import InputError, Interrupted
-from feynkac.methods.fast.choices import (
-    FEW_INPUTS,
-    choose_noise,
-    default_scheme,
-    fast_setup,
-    suitable_scheme,
-)
+from feynkac.methods.fast.choose_noise import choose_noise
+from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
+from feynkac.methods.fast.fast import FEW_INPUTS
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
@@ -76,15 +72,15 @@ class Twisted(fk.Family):
     ids=lambda value: f"{value.domain.dim} inputs" if isinstance(value, fk.Family) else value,
 )
 def test_the_number_of_inputs_decides_the_optimiser(family, optimiser):
-    setup = fast_setup(family, fk.EulerMaruyama(steps=2))
-    assert setup.optimiser.kind == optimiser
-    assert isinstance(setup.architecture, Smooth)
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=2)).resolve(family)
+    assert method.optimiser.kind == optimiser
+    assert isinstance(method.architecture, Smooth)
 
 
 @pytest.mark.parametrize("inputs", [2, 4, 7, 12])
 def test_a_gauss_newton_system_stays_small(inputs):
-    setup = fast_setup(Flat(inputs - 1), fk.EulerMaruyama(steps=1))
-    assert 300 < setup.batch_size * (1 + inputs) <= 500
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=1)).resolve(Flat(inputs - 1))
+    assert 300 < method.batch_size * (1 + inputs) <= 500
 
 
 @pytest.mark.parametrize("dim", [3, 10])
@@ -98,9 +94,9 @@ def test_sobol_points_are_chosen_where_the_payoff_has_a_kink_in_one_dimension():
 
 @pytest.mark.parametrize("family", [fk.Rainbow(), fk.Spread()], ids=lambda f: f.name())
 def test_the_trapezoidal_rule_with_few_nodes_is_chosen_for_one_smooth_normal(family):
-    setup = fast_setup(family)
-    assert setup.noise == fk.Trapezoid()
-    assert setup.paths == 16
+    method = fk.Fast().resolve(family)
+    assert method.noise == fk.Trapezoid()
+    assert method.paths == 16
 
 
 def test_cubature_with_too_many_points_is_not_considered():
@@ -110,30 +106,32 @@ def test_cubature_with_too_many_points_is_not_considered():
 
 @pytest.mark.parametrize("family", [fk.BlackScholes(), fk.BasketPut()], ids=lambda f: f.name())
 def test_choices_are_the_same_every_time(family):
-    assert fast_setup(family) == fast_setup(family)
+    assert fk.Fast().resolve(family) == fk.Fast().resolve(family)
 
 
 def test_the_scheme_is_exact_where_possible():
-    assert default_scheme(fk.BlackScholes()) == fk.Exact()
-    assert default_scheme(fk.BasketPut()) == fk.LogOde(steps=2)
-    assert default_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=4, noise="additive")
-    assert default_scheme(Flat(4)) == fk.NinomiyaVictoir(steps=4, noise="additive")
+    assert choose_scheme(fk.BlackScholes()) == fk.Exact()
+    assert choose_scheme(fk.BasketPut()) == fk.LogOde(steps=2)
+    assert choose_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=4, noise="additive")
+    assert choose_scheme(Flat(4)) == fk.NinomiyaVictoir(steps=4, noise="additive")
     assert suitable_scheme(Twisted(3)) == fk.NinomiyaVictoir(steps=4)
     assert suitable_scheme(Twisted(4)) == fk.EulerMaruyama(steps=25)
     assert suitable_scheme(fk.Heston()) == fk.FamilySteps(steps=4)
-    assert fast_setup(fk.BlackScholes(), fk.EulerMaruyama(3)).scheme == fk.EulerMaruyama(3)
+    assert fk.Fast(scheme=fk.EulerMaruyama(3)).resolve(
+        fk.BlackScholes()
+    ).scheme == fk.EulerMaruyama(3)
 
 
 def test_steps_are_doubled_until_their_error_is_small():
     """At 16 steps the double well is off by 0.0007 in the mean, but at a few inputs far more."""
-    assert default_scheme(fk.DoubleWell()) == fk.FamilySteps(steps=32)
-    assert default_scheme(fk.Heston()) == fk.FamilySteps(steps=8)
-    assert default_scheme(fk.Sabr()) == fk.FamilySteps(steps=4)
+    assert choose_scheme(fk.DoubleWell()) == fk.FamilySteps(steps=32)
+    assert choose_scheme(fk.Heston()) == fk.FamilySteps(steps=8)
+    assert choose_scheme(fk.Sabr()) == fk.FamilySteps(steps=4)
 
 
 def test_a_scheme_must_suit_the_family():
     with pytest.raises(InputError, match="BasketPut has no exact sampler"):
-        fast_setup(fk.BasketPut(), fk.Exact())
+        fk.Fast(scheme=fk.Exact()).resolve(fk.BasketPut())
 
 
 # Results
@@ -177,7 +175,7 @@ def test_the_paraboloid_with_gauss_newton():
 def test_the_paraboloid_with_muon():
     solution = fk.solve(fk.HeatParaboloid(dim=4), method="fast", steps=200, evaluations=1)
     errors = solution.error(20_000)
-    assert solution.manifest.run.training.optimiser.kind == "muon"
+    assert solution.manifest.run.method.optimiser.kind == "muon"
     assert errors.l1 < errors.linear_baseline / 2
 
 
@@ -196,7 +194,7 @@ def stop_at_four(progress):
 @pytest.mark.parametrize(
     "family", [fk.BlackScholes(), fk.HeatParaboloid(4)], ids=["gauss-newton", "muon"]
 )
-def test_an_interrupted_run_goes_on_to_the_bit(family, tmp_path):
+def test_an_interrupted_run_resumes_to_the_bit(family, tmp_path):
     with pytest.raises(Interrupted, match="stopped at step 4 of 6"):
         solve(family, out=tmp_path, report=stop_at_four)
     resumed, straight = solve(family, out=tmp_path), solve(family)

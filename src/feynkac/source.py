@@ -202,7 +202,7 @@ def _is_users(path: str | None) -> bool:
     if path is None or path.startswith(NOTEBOOKS):
         return True
     places = [sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), *site.getsitepackages()]
-    places += [str(Path(__file__).parents[1])]
+    places += [str(Path(__file__).parent)]
     where = Path(path).resolve()
     return not any(where.is_relative_to(Path(place).resolve()) for place in places)
 

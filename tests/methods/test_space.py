@@ -6,16 +6,14 @@ from scipy import stats
 
 import feynkac as fk
 from feynkac.errors import InputError
-from feynkac.methods.search import fast_space, paper_space
-from feynkac.runs.run import settings_of
-from feynkac.solver import METHODS, plan_run
+from feynkac.methods.method import find_method
+from feynkac.solver import make_run
 
 LEVEL = 1e-3  # the draws are always the same
 
 
 def space_of(method, family):
-    setup = METHODS[method](family, None)
-    return fast_space(setup, family) if method == "fast" else paper_space(setup)
+    return find_method(method).space(family)
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +53,13 @@ def test_the_parts_are_independent(drawn):
 
 
 def test_sgd_has_momentum_and_weight_decay(paper, drawn):
-    found = next(paper.preset(each).optimiser for each in drawn if each["optimiser"] == "sgd")
+    found = next(paper.at(each).optimiser for each in drawn if each["optimiser"] == "sgd")
     assert isinstance(found, fk.SGD)
     assert found.momentum > 0
     assert found.weight_decay > 0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["fast", "paper"])
 def test_draws_lie_in_the_space_and_the_generator_decides(method, request):
     space = request.getfixturevalue(method)
     first, again, other = (space.draw(torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
@@ -70,21 +68,19 @@ def test_draws_lie_in_the_space_and_the_generator_decides(method, request):
     assert not space.contains({**first, "batch_size": 3})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["fast", "paper"])
 @pytest.mark.parametrize(
     "family", [fk.BlackScholes(), fk.HeatParaboloid(), fk.Digital()], ids=lambda f: f.name()
 )
 def test_the_default_is_what_solve_would_do(method, family):
     space = space_of(method, family)
-    preset = space.preset(space.default)
-    training = {"budget": "15s"}
-    theirs = plan_run(family, method, None, None, training)
-    ours = plan_run(family, preset.method, preset.architecture, None, preset.training() | training)
-    assert settings_of(ours) == settings_of(theirs)
+    ours, theirs = space.at(space.default), find_method(method)
+    assert ours.resolve(family) == theirs.resolve(family)
+    assert ours.paths == theirs.paths  # open: a budget may change it
     assert space.contains(space.default)
 
 
-def test_a_point_is_what_a_run_is_planned_with(fast):
+def test_a_point_is_the_method_of_a_run(fast):
     values = {
         "width": 64,
         "depth": 2,
@@ -93,25 +89,22 @@ def test_a_point_is_what_a_run_is_planned_with(fast):
         "learning_rate": 0.1,
         "slope_weight": 3.0,
     }
-    preset = fast.preset(values)
-    training = preset.training() | {"budget": 5}
-    run = plan_run(fk.BlackScholes(), "fast", preset.architecture, None, training)
-    assert run.architecture == fk.Smooth(width=64, depth=2, products=32)
-    assert run.training.optimiser == fk.GaussNewton(learning_rate=0.1)
-    assert (run.training.batch_size, run.training.paths, run.training.balance) == (50, 256, False)
-    assert run.training.slope_weight == 3.0
+    method = make_run(fk.BlackScholes(), fast.at(values), {"budget": 5}).method
+    assert method.architecture == fk.Smooth(width=64, depth=2, products=32)
+    assert method.optimiser == fk.GaussNewton(learning_rate=0.1)
+    assert (method.batch_size, method.paths, method.slope_weight) == (50, 256, 3.0)
 
 
 def test_many_inputs_are_searched_with_muon():
     space = space_of("fast", fk.HeatParaboloid())
-    assert space.preset(space.default).optimiser == fk.Muon()
+    assert space.at(space.default).optimiser == fk.Muon()
     assert space.record()["learning_rate"] == {"log-uniform": [0.004, 0.1]}
 
 
 def test_where_the_payoff_jumps_there_are_no_slopes_to_weigh():
     space = space_of("fast", fk.Digital())
     assert "slope_weight" not in space.dimensions
-    assert space.preset(space.default).slope_weight is None
+    assert space.at(space.default).slope_weight == 1.0
 
 
 def test_a_range_can_be_replaced(fast, generator):

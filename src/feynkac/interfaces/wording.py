@@ -1,0 +1,28 @@
+"""The library's advice in words of the shell: keywords become options."""
+
+import re
+
+SCHEMES = ("EulerMaruyama", "Milstein", "NinomiyaVictoir", "LogOde", "FamilySteps")
+OPTIONS = {
+    "extrapolate=True": "--extrapolate",
+    "retrain=True": "--retrain",
+    "load(folder, family=…)": "--family path/to/file.py:ClassName",
+    "`inputs=`": "--inputs",
+    "`paths=`": "--paths",
+    "import the file that defines it first": "name the file that defines it: feynkac --use FILE …",
+}
+
+
+def in_shell(text: str) -> str:
+    """The same sentence for a user of the command line.
+
+    Example:
+        >>> in_shell("use NinomiyaVictoir(steps=4), or give extrapolate=True.")
+        'use --scheme ninomiya-victoir:4, or give --extrapolate.'
+    """
+    from feynkac.parts import kebab
+
+    for python, shell in OPTIONS.items():
+        text = text.replace(python, shell)
+    pattern = rf"(?:a scheme such as )?\b({'|'.join(SCHEMES)})\(steps=(\d+)\)"
+    return re.sub(pattern, lambda found: f"--scheme {kebab(found[1])}:{found[2]}", text)

@@ -1,0 +1,95 @@
+r"""Which scheme: one that suits the family, refined until its error seems small enough.
+
+error(λ) ≈ (E Y_h − E Y_{h/2}) / (1 − 2^−order),   on coupled paths of two step sizes.
+"""
+
+import functools
+import math
+from math import isfinite
+
+from feynkac.clock import Allowance
+from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, noise_dim
+from feynkac.sampling.discretisation import pilot_bias, refined
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.path import label_normals, weak_order
+from feynkac.sampling.reference import Estimate
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.fields import noise_kind
+from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
+from feynkac.sampling.schemes.scheme import Scheme
+
+FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
+SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
+PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
+MOST_DOUBLINGS = 4
+
+
+def choose_scheme(
+    family: Family,
+    allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+) -> Scheme:
+    """A scheme that suits the family, its steps doubled until their error seems small enough.
+
+    The pilot that decides may take seconds. Without an allowance it is made once per family.
+    """
+    try:
+        hash(family)
+    except TypeError:  # a list among its fields
+        return _chosen_scheme(family, allowance)
+    return _chosen_scheme(family, allowance) if isfinite(allowance.left) else _remembered(family)
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered(family: Family) -> Scheme:
+    return _chosen_scheme(family, Allowance())
+
+
+def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
+    """Each refinement takes twice the time of the one before, so a third of what is left."""
+    scheme = suitable_scheme(family)
+    for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
+        if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
+            break
+        scheme = refined(scheme)
+    return scheme
+
+
+def suitable_scheme(family: Family) -> Scheme:
+    """Its own, or exact sampling, or weak order 2 where flows are cheap, or Euler–Maruyama."""
+    if isinstance(family, OwnSteps):
+        return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
+    if isinstance(family, ExactSampler) and not isinstance(family, TimeDependent):
+        return Exact()
+    if isinstance(family, AffineLinear):
+        return LogOde(steps=2)
+    noise = noise_kind(family)
+    if noise in ("diagonal", "additive") or noise_dim(family) <= FEW_FLOWS:
+        return NinomiyaVictoir(steps=4, noise=noise)
+    return EulerMaruyama(steps=25)
+
+
+def _bias(family: Family, scheme: Scheme, allowance: Allowance, inputs: int = 32) -> float:
+    """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all,
+    or if there is no time to find out."""
+    if weak_order(family, scheme) is None:
+        return 0.0
+    normals = inputs * scheme.draws * label_normals(family, scheme)
+    most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
+
+    points = family.domain.sample(inputs, make_generator(0, "steps"))
+    found = pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
+    return 0.0 if found is None else _significant(found)
+
+
+def _significant(found: Estimate) -> float:
+    """Root mean square of what was estimated, the noise's share taken off; 0 if that is all."""
+    variance = found.error.square()
+    square = found.value.square() - variance
+    noise = (4.0 * square.clamp_min(0.0) + 2.0 * variance) * variance
+    mean, error = float(square.mean()), float(noise.sum().sqrt()) / square.numel()
+    return math.sqrt(mean) if mean > 2.0 * error else 0.0

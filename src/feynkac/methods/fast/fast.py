@@ -1,0 +1,230 @@
+r"""The fast method: smooth networks fitted to means and slopes of many paths per input.
+
+With few inputs, Gauss–Newton steps in the space of the samples; with many, Muon. The border is
+where all slopes of a batch of useful size no longer fit into one linear system.
+"""
+
+import math
+from dataclasses import replace
+from typing import Annotated, Self
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from feynkac.clock import Allowance, Clock
+from feynkac.errors import InputError
+from feynkac.families.family import Family, jumps
+from feynkac.methods.dimension import Choice, Dimension, Interval
+from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
+from feynkac.methods.fast.choose_paths import choose_paths
+from feynkac.methods.fast.choose_scheme import choose_scheme
+from feynkac.methods.fast.sobolev import (
+    Data,
+    SobolevGradient,
+    SobolevProjection,
+    measure_scales,
+)
+from feynkac.methods.method import Chosen, Method, unset
+from feynkac.methods.space import Space, Values
+from feynkac.networks.network import Network
+from feynkac.networks.smooth import Smooth
+from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.noise.trapezoid import Trapezoid
+from feynkac.sampling.path import label_normals
+from feynkac.training.objective import MeanSquare, Objective
+from feynkac.training.optimisers.gauss_newton import GaussNewton
+from feynkac.training.optimisers.muon import Muon
+from feynkac.training.schedules import LinearDecay
+from feynkac.training.settings import Training
+from feynkac.training.state import begin
+
+FEW_INPUTS = 12
+ROWS = 500  # values and slopes in one Gauss–Newton system
+NORMALS = 2048  # drawn for one input, if there are many inputs
+SCHEME_SHARE, NOISE_SHARE, SCALES_SHARE = 0.37, 0.4, 0.5  # of the allowance that is left by then
+SCALE_INPUTS, FEWEST_SCALE_INPUTS = 2048, 128
+SCALE_PATHS = 64
+LEAST_SLOPE = 1e-3  # relative to the largest: all entries of a long vector matter together
+FEW_LEAST_SLOPE = 0.1  # with few inputs: what matters less to u must not count as much
+
+
+@dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
+class Fast(Method):
+    """Values and slopes of many paths per input, fitted by second-order or orthogonal steps.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> method = Fast(width=96).resolve(BlackScholes())
+        >>> method.architecture.width, method.optimiser.kind
+        (96, 'gauss-newton')
+    """
+
+    width: Annotated[int, Field(ge=2), Chosen] = unset
+    """Neurons per layer; part of `architecture` once that is chosen."""
+    depth: Annotated[int, Field(ge=1), Chosen] = unset
+    """Hidden layers; likewise."""
+    slopes: bool = True
+    """Whether pathwise derivatives are fitted too, if the payoff allows."""
+    slope_weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
+    """μ, how much they count beside the values, see `sobolev.py`."""
+    scale_inputs: Annotated[int, Field(ge=2), Chosen] = unset
+    """Inputs on which the scales of u and of its slopes are measured before the first step."""
+
+    def resolve(
+        self,
+        family: Family,
+        allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+        device: str = "cpu",
+    ) -> Self:
+        """Sizes from the number of inputs; scheme, noise and paths from pilots."""
+        few = family.domain.dim <= FEW_INPUTS
+        chosen = self._with_labels(family, few, allowance)
+        chosen = chosen._with_network(family, few)
+        if math.isinf(allowance.seconds):
+            return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
+        return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
+
+    def _with_labels(self, family: Family, few: bool, allowance: Allowance) -> Self:
+        scheme = self.scheme or choose_scheme(family, allowance.share(SCHEME_SHARE))
+        scheme.check(family)
+        paths = 512 if few else _affordable_paths(scheme.draws * label_normals(family, scheme))
+        rest = allowance.share(NOISE_SHARE)
+        noise = self.noise or choose_noise(family, scheme, paths, rest)
+        if isinstance(noise, Trapezoid):
+            paths = enough_nodes(family, scheme, paths, rest)
+        return replace(self, scheme=scheme, noise=noise, paths=self.paths or paths)
+
+    def _with_network(self, family: Family, few: bool) -> Self:
+        inputs = family.domain.dim
+        width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
+        rows = max(32, ROWS // (1 if jumps(family) else 1 + inputs))
+        return replace(
+            self,
+            architecture=self._network(width, depth=3 if few else 2),
+            width=unset,
+            depth=unset,
+            optimiser=self.optimiser or (GaussNewton() if few else Muon()),
+            schedule=self.schedule
+            or (LinearDecay(warmup=10, hold=0.1) if few else LinearDecay(warmup=30, hold=0.0)),
+            batch_size=self.batch_size or (rows if few else 256),
+        )
+
+    def _network(self, width: int, depth: int) -> Smooth:
+        if self.architecture is not unset:
+            if (self.width, self.depth) != (unset, unset):
+                raise InputError("give an architecture, or width and depth, not both.")
+            return self.architecture  # type: ignore[return-value]
+        width = self.width or width
+        return Smooth(width=width, depth=self.depth or depth, products=width // 2)
+
+    def _suited_to_machine(
+        self, family: Family, allowance: Allowance, device: str, balance: bool
+    ) -> Self:
+        """With as much for the scales as there is time for, and paths that balance the network."""
+        inputs = self.scale_inputs or self._affordable_scale_inputs(
+            family, allowance.share(SCALES_SHARE), device
+        )
+        chosen = replace(self, scale_inputs=inputs)
+        if not balance:
+            return chosen
+        training = Training(steps=1)
+        state = begin(self.architecture, self.optimiser, family, training, device)
+        objective = chosen.objective(family, state.network, training)
+        return replace(chosen, paths=choose_paths(objective, state, self.paths, allowance))
+
+    def _affordable_scale_inputs(self, family: Family, allowance: Allowance, device: str) -> int:
+        """A power of two."""
+        if not self.optimiser.fits_slopes:
+            return SCALE_INPUTS
+        generator = make_generator(0, "scale inputs", device=device)
+        few = self._scale_data(family, FEWEST_SCALE_INPUTS)
+        few.sample(generator)  # compiles, where something is compiled
+        clock = Clock()
+        few.sample(generator)
+        times = allowance.times(clock.spent(), SCALE_INPUTS // FEWEST_SCALE_INPUTS)
+        return FEWEST_SCALE_INPUTS << max(0, times.bit_length() - 1)
+
+    def _scale_data(self, family: Family, inputs: int) -> Data:
+        slopes = self.slopes and not jumps(family)
+        return Data(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
+
+    def objective(self, family: Family, network: Network, training: Training) -> Objective:
+        """Values and slopes on their scales, which are measured first and set in `network`.
+
+        The measurement has its own stream of randomness, so that a continued run finds the same
+        scales. An optimiser that does not fit slopes gets least squares on values.
+        """
+        rows = training.per_worker(self.batch_size)
+        if not self.optimiser.fits_slopes:
+            return MeanSquare(family, self.scheme, rows, self.paths)
+        if not isinstance(self.architecture, Smooth):
+            raise InputError(
+                f"the optimiser {self.optimiser.kind!r} fits Smooth networks, "
+                f"not {self.architecture.kind!r}; give architecture=Smooth(…), or use AdamW."
+            )
+        few = isinstance(self.optimiser, GaussNewton)
+        data = self._scale_data(family, self.scale_inputs)
+        generator = make_generator(training.seed, "pilot", device=str(network.mean.device))
+        scales = measure_scales(data, network, generator, FEW_LEAST_SLOPE if few else LEAST_SLOPE)
+        network.shift.copy_(scales.shift.reshape(network.shift.shape))
+        network.scale.copy_(scales.scale.reshape(network.scale.shape))
+        relative = scales.scale / scales.scale.mean()
+        data = replace(data, batch_size=rows, paths=self.paths, relative=relative)
+        weight = self.slope_weight if data.slopes else 0.0
+        return (SobolevProjection if few else SobolevGradient)(data, scales, weight)
+
+    def length(self, family: Family) -> int:
+        """Enough for the accuracy that these networks reach."""
+        return 1000 if family.domain.dim <= FEW_INPUTS else 5000
+
+    def space(self, family: Family) -> Space[Self]:
+        """Half to twice the proposed sizes, a fifth to five times the proposed learning rate.
+
+        `paths` may be None: then their number follows the machine, as it does by default. Where
+        the payoff jumps there are no slopes to weigh.
+        """
+        proposed = self.resolve(family)
+        network, optimiser = proposed.architecture, proposed.optimiser
+        if not isinstance(network, Smooth):
+            raise InputError(f"the ranges of a search are for Smooth networks, not {network.kind}.")
+        rate = optimiser.learning_rate
+
+        def at(values: Values) -> Self:
+            width, depth = values["width"], values["depth"]
+            return replace(
+                self,
+                architecture=replace(network, width=width, depth=depth, products=width // 2),
+                optimiser=replace(optimiser, learning_rate=values["learning_rate"]),  # type: ignore[type-var]
+                schedule=proposed.schedule,
+                batch_size=values["batch_size"],
+                paths=values["paths"],
+                slope_weight=values.get("slope_weight", self.slope_weight),
+            )
+
+        ranges: dict[str, Dimension] = {
+            "width": Choice(_around(network.width)),
+            "depth": Choice((network.depth - 1, network.depth, network.depth + 1)),
+            "batch_size": Choice(_around(proposed.batch_size)),
+            "paths": Choice((None, *_around(proposed.paths))),
+            "learning_rate": Interval(rate / 5, rate * 5, log=True),
+        }
+        default = {
+            "width": network.width,
+            "depth": network.depth,
+            "batch_size": proposed.batch_size,
+            "paths": None,
+            "learning_rate": rate,
+        }
+        if not jumps(family):
+            ranges["slope_weight"] = Interval(0.1, 10.0, log=True)
+            default["slope_weight"] = 1.0
+        return Space(ranges, default, at)
+
+
+def _affordable_paths(normals: int) -> int:
+    """A power of two from 16 to 128, so that an input costs about `NORMALS` normals."""
+    return int(min(128, max(16, 2 ** round(math.log2(NORMALS / normals)))))
+
+
+def _around(size: int) -> tuple[int, int, int]:
+    return (max(2, size // 2), size, 2 * size)

@@ -1,0 +1,37 @@
+"""Users' own files of Python: imported when a user names them, and for no other reason."""
+
+import functools
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from feynkac.errors import InputError
+
+
+def import_file(location: str) -> ModuleType:
+    """The module in a file.
+
+    Raises:
+        InputError: there is none, or it fails.
+    """
+    path = Path(location)
+    if not path.is_file():
+        raise InputError(f"there is no file {location!r}.")
+    state = path.stat()
+    return _imported(location, path.resolve(), state.st_mtime_ns, state.st_size)
+
+
+@functools.lru_cache(maxsize=64)  # so that a class is defined once
+def _imported(location: str, path: Path, _changed: int, _size: int) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"feynkac_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{location!r} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[spec.name]
+        raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
+    return module
