@@ -197,7 +197,7 @@ def test_given_settings_replace_the_papers():
 )
 def test_a_wrong_setting_is_named(settings, message):
     with pytest.raises(InputError, match=message):
-        plan(**settings)
+        asked(**settings)
 
 
 def test_what_is_no_family_is_refused():

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import feynkac as fk
 from feynkac.analysis.comparison import Comparison
 from feynkac.methods.preset import read_preset
 from feynkac.plotting.figures import draw_search
