@@ -224,6 +224,7 @@ __all__ = [
     "examine",
     "load",
     "monte_carlo",
+    "plot",
     "solve",
 ]
 
@@ -231,6 +232,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "load":
         return import_module("feynkac.solution").Solution.load
+    if name == "plot":
+        return import_module("feynkac.plotting")
     if name not in _HOMES:
         raise AttributeError(f"module 'feynkac' has no attribute {name!r}")
     return getattr(import_module(f"feynkac.{_HOMES[name]}"), name)
@@ -337,3 +340,4 @@ if TYPE_CHECKING:
     from feynkac.training.settings import Training
 
     load = Solution.load
+    import feynkac.plotting as plot

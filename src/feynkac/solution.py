@@ -22,7 +22,9 @@ from feynkac.analysis.metrics import Errors, measure_errors
 from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.partials import along, greek_value, hessian, partial, traced
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
+from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
+from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.domain import Domain
@@ -132,6 +134,41 @@ class Solution:
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
         u, domain = self.network, self.family.domain
         return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+
+    def sweep(self, over: str | Sequence[str], *, points: int = 41, **at: Any) -> Sweep:
+        """Value and Greeks (or first derivatives) along one or two scalar variables.
+
+        Args:
+            over: which, each through its range.
+            points: along each.
+            at: the other variables, one value each.
+
+        Example:
+            >>> import feynkac as fk
+            >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+            >>> found = solution.sweep(["x", "t"], points=5, sigma=0.3, strike=11.0)
+            >>> found.values["delta"].shape
+            torch.Size([5, 5])
+        """
+        names = [over] if isinstance(over, str) else list(over)
+        domain = self.family.domain
+        axes, where = make_grid(domain, names, points, at)
+        value = self(**where)
+        named = self.greeks(**where) or {
+            f"∂u/∂{name}": self.grad(name, **where) for name in scalars(domain)
+        }
+        tables = {
+            name: table.reshape(value.shape)
+            for name, table in {"value": value, **named}.items()
+            if table.numel() == value.numel()
+        }
+        held = {name: given for name, given in at.items() if name not in names}
+        return Sweep(axes, held, tables, self.warnings)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against this solution and its derivatives, one sentence each."""
+        return [*self.manifest.warnings, *derivative_warnings(self.family, self.network)]
 
     @torch.inference_mode(False)  # simulated references differentiate
     def error(

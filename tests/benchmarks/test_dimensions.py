@@ -14,8 +14,9 @@ from feynkac.benchmarks.dimensions import (
     reach,
     run_dimensions,
 )
+from feynkac.benchmarks.dimensions_figure import draw_scaling
 from feynkac.interfaces.console import training_display
-from feynkac.plotting.figures import draw_scaling
+from feynkac.plotting.writing import write_figure
 from feynkac.sampling.noise.noise import make_generator
 
 
@@ -161,7 +162,7 @@ def test_each_dimension_is_announced():
 
 @pytest.mark.parametrize("study", [synthetic(3, 7, 13), synthetic(3)], ids=["slopes", "one point"])
 def test_the_figure_is_a_picture(tmp_path, study):
-    path = draw_scaling(study, tmp_path / "scaling.png")
+    path = write_figure(draw_scaling(study), tmp_path / "scaling.png")
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

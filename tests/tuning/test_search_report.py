@@ -9,7 +9,8 @@ import pytest
 import feynkac as fk
 from feynkac.analysis.comparison import Comparison
 from feynkac.methods.preset import read_preset
-from feynkac.plotting.figures import draw_search
+from feynkac.plotting.writing import write_figure
+from feynkac.tuning.search_figure import draw_search
 from feynkac.tuning.search_report import (
     best_so_far,
     columns,
@@ -93,7 +94,7 @@ def test_the_preset_is_the_default_s_unless_a_trial_beat_it(trials, tmp_path, wi
 
 
 def test_the_figure_is_drawn(trials, tmp_path):
-    path = draw_search(read_rows(trials), tmp_path / "best.png")
+    path = write_figure(draw_search(read_rows(trials)), tmp_path / "best.png")
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

@@ -6,7 +6,11 @@ an error that sits at few inputs;  hardly better than a linear fit
 
 from collections.abc import Mapping
 
+from torch import nn
+
 from feynkac.analysis.rounding import number
+from feynkac.families.family import Family, jumps
+from feynkac.networks.architecture import ACTIVATIONS, Layer
 
 FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
 SENSELESS = (
@@ -72,3 +76,17 @@ def _linear(found: Mapping[str, float]) -> str | None:
         f"the error is no better than half of that of a linear fit ({number(linear)}): train "
         "longer, or check the family (`feynkac check`)."
     )
+
+
+def derivative_warnings(family: Family, network: nn.Module) -> list[str]:
+    """Which derivatives of a solution deserve no trust."""
+    found = []
+    if jumps(family):
+        found.append(
+            "the initial condition jumps: slopes were not fitted, and near t = 0 derivatives in x "
+            "(delta, gamma) are unreliable."
+        )
+    layers = [module for module in network.modules() if isinstance(module, Layer)]
+    if any(layer.activation is ACTIVATIONS["relu"] for layer in layers):
+        found.append("the network is not smooth: second derivatives (gamma, vanna, volga) are 0.")
+    return found

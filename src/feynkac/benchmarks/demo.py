@@ -23,7 +23,9 @@ def run_demo(
 ) -> dict[str, Any]:
     """Solve, measure, draw; returns the table (columns, rows), the figures and the errors."""
     try:
-        from feynkac.plotting.figures import draw_error_curve, draw_price_and_greeks
+        from feynkac import plotting
+        from feynkac.benchmarks.demo_figure import draw_price_and_greeks
+        from feynkac.plotting.writing import write_figure
     except ModuleNotFoundError as error:
         raise InputError('the demo draws figures: pip install "feynkac[plot]"') from error
     solution = solve(
@@ -47,8 +49,8 @@ def run_demo(
         ("predicting the mean", number(errors.mean_baseline), ""),
     ]
     figures = [
-        draw_price_and_greeks(solution, folder / "price-and-greeks.png"),
-        draw_error_curve(manifest.history, folder / "error.png"),
+        write_figure(draw_price_and_greeks(solution), folder / "price-and-greeks.png"),
+        write_figure(plotting.history(manifest.history), folder / "error.png"),
     ]
     return {
         "table": (("", "L1 error", "time"), rows),

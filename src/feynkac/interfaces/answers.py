@@ -3,13 +3,10 @@
 import math
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
-from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, NamedGreeks, jumps
-from feynkac.networks.architecture import ACTIVATIONS, Layer
+from feynkac.families.family import ClosedForm, NamedGreeks
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]
@@ -50,60 +47,8 @@ def _closed_form(
 
 
 def sensitivities(solution: Solution, at: dict[str, Any]) -> Numbers:
-    """Value, Greeks and all first derivatives at one input, with what to beware of."""
-    return answer(solution, at, greeks=True) | {"warnings": beware(solution)}
-
-
-def beware(solution: Solution) -> list[str]:
-    """Derivatives of this solution that deserve no trust."""
-    found = []
-    if jumps(solution.family):
-        found.append(
-            "the initial condition jumps: slopes were not fitted, and near t = 0 derivatives in x "
-            "(delta, gamma) are unreliable."
-        )
-    layers = [m for m in solution.network.modules() if isinstance(m, Layer)]
-    if any(layer.activation is ACTIVATIONS["relu"] for layer in layers):
-        found.append("the network is not smooth: second derivatives (gamma, vanna, volga) are 0.")
-    return found
-
-
-def sweep(solution: Solution, at: dict[str, Any], over: list[str], points: int) -> Numbers:
-    """Value and Greeks (or first derivatives) along one or two scalar variables."""
-    domain = solution.family.domain
-    if len(over) > 2 or len(set(over)) < len(over):
-        raise InputError("a sweep runs through one variable, or two different ones.")
-    scalars = [n for n, box in domain.boxes.items() if box.size == 1]
-    for name in over:
-        if name not in domain.boxes or domain.boxes[name].size > 1:
-            raise InputError(
-                f"cannot run through {name!r}; scalar variables are: {', '.join(scalars)}."
-            )
-    if domain.join(at | {n: domain.boxes[n].low[0] for n in over}).ndim > 1:
-        raise InputError("a sweep starts from one input; give one value a variable.")
-    axes = [
-        torch.linspace(domain.boxes[n].low[0], domain.boxes[n].high[0], points, dtype=torch.float64)
-        for n in over
-    ]
-    grid = torch.meshgrid(*axes, indexing="ij")
-    where = at | {
-        n: g.reshape(*g.shape, *domain.boxes[n].shape) for n, g in zip(over, grid, strict=True)
-    }
-    value = solution(**where)
-    named = solution.greeks(**where)
-    if not named:
-        named = {f"∂u/∂{n}": solution.grad(n, **where) for n in scalars}
-    shown = {"value": value, **named}
-    return {
-        "over": {name: axis.tolist() for name, axis in zip(over, axes, strict=True)},
-        "at": {name: value for name, value in at.items() if name not in over},
-        "surfaces": {
-            name: _plain(v.reshape(value.shape))
-            for name, v in shown.items()
-            if v.numel() == value.numel()
-        },
-        "warnings": beware(solution),
-    }
+    """Value, Greeks and all first derivatives at one input, with what speaks against them."""
+    return answer(solution, at, greeks=True) | {"warnings": solution.warnings}
 
 
 def certificate_answer(found: Numbers) -> list[tuple[str, str]]:

@@ -125,7 +125,7 @@ def greeks(
     as_json: Json = False,
 ) -> None:
     """Derivatives of RUN at an input, or along one or two of its variables."""
-    from feynkac.interfaces.answers import answer_rows, sensitivities, sweep
+    from feynkac.interfaces.answers import answer_rows, sensitivities
     from feynkac.interfaces.console import print_table
 
     if over and not (out or as_json):
@@ -135,14 +135,15 @@ def greeks(
     solution = load_solution(run, family)
     point = parse_point(at)
     if over:
-        result = sweep(solution, point, over, points)
+        found = solution.sweep(over, points=points, **point)
         if out:
-            from feynkac.plotting.answer_figures import draw_sweep
+            from feynkac import plotting
+            from feynkac.plotting.writing import write_figure
 
-            draw_sweep(result, out)
+            write_figure(plotting.sweep(found), out)
         if as_json:
-            return print_json(result)
-        _warn(result["warnings"])
+            return print_json(found.record())
+        _warn(found.warnings)
         return typer.echo(f"figure {out}")
     result = sensitivities(solution, point)
     if as_json:
@@ -199,9 +200,11 @@ def calibrate(
             )
         result["posterior"] = drawn.record()
     if out:
-        from feynkac.plotting.answer_figures import draw_calibration, draw_corner
+        from feynkac import plotting
+        from feynkac.plotting.writing import write_figure
 
-        draw_corner(drawn, found, out) if drawn else draw_calibration(problem, found, out)
+        fit = plotting.calibration(problem, found)
+        write_figure(plotting.posterior(drawn, found) if drawn else fit, out)
         result["figure"] = str(out)
     if as_json:
         return print_json(result)
@@ -279,9 +282,10 @@ def uncertainty(
         shares = solution.sobol_indices(laws, seed=seed)
         result["indices"] = shares.record()
     if out:
-        from feynkac.plotting.answer_figures import draw_density, draw_indices
+        from feynkac import plotting
+        from feynkac.plotting.writing import write_figure
 
-        draw_indices(shares, out) if shares else draw_density(found, out)
+        write_figure(plotting.sobol_indices(shares) if shares else plotting.uncertainty(found), out)
         result["figure"] = str(out)
     if as_json:
         return print_json(result)

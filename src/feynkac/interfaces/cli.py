@@ -199,9 +199,10 @@ def dimensions(
 
     study = run_dimensions(_parse_dims(dims) if dims else DIMS, target, seed, steps, _announce)
     if out:
-        from feynkac.plotting.figures import draw_scaling
+        from feynkac.benchmarks.dimensions_figure import draw_scaling
+        from feynkac.plotting.writing import write_figure
 
-        draw_scaling(study, out)
+        write_figure(draw_scaling(study), out)
     if as_json:
         return print_json(study.record() | ({"figure": str(out)} if out else {}))
     print_table(f"Cost to reach L1 = {target:g}, heat-paraboloid, seed {seed}", *study.table())
@@ -228,9 +229,10 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
         found = solution.error_map(inputs, seed=seed, report=report)
     result = found.record()
     if out:
-        from feynkac.plotting.answer_figures import draw_error_map
+        from feynkac import plotting
+        from feynkac.plotting.writing import write_figure
 
-        draw_error_map(found, out)
+        write_figure(plotting.error_map(found), out)
         result["figure"] = str(out)
     if as_json:
         return print_json(result)

@@ -118,9 +118,10 @@ def _show(trials: "Trials", verdict: "Verdict", as_json: bool) -> None:
 
 def _draw(trials: "Trials") -> Path | None:
     try:
-        from feynkac.plotting.figures import draw_search
+        from feynkac.plotting.writing import write_figure
+        from feynkac.tuning.search_figure import draw_search
     except ModuleNotFoundError:  # the plot extra is not installed
         return None
     from feynkac.tuning.search_report import read_rows
 
-    return draw_search(read_rows(trials), trials.folder / "best-so-far.png")
+    return write_figure(draw_search(read_rows(trials)), trials.folder / "best-so-far.png")

@@ -270,7 +270,8 @@ def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:
 
 def _draw_error_curve(solution: "Solution", folder: Path) -> Path | None:
     try:
-        from feynkac.plotting.figures import draw_error_curve
+        from feynkac import plotting
+        from feynkac.plotting.writing import write_figure
     except ModuleNotFoundError:  # the plot extra is not installed
         return None
-    return draw_error_curve(solution.manifest.history, folder / "error.png")
+    return write_figure(plotting.history(solution.manifest.history), folder / "error.png")

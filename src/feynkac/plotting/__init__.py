@@ -1,1 +1,24 @@
-"""Pictures of results."""
+"""Pictures of results, each a matplotlib figure (extra `plot`); `fk.plot` in Python.
+
+fk.plot.sweep(solution.sweep("x", t=0.5, …)).savefig("sweep.png")
+"""
+
+from feynkac.plotting.answers import (
+    calibration,
+    error_map,
+    posterior,
+    sobol_indices,
+    sweep,
+    uncertainty,
+)
+from feynkac.plotting.history import history
+
+__all__ = [
+    "calibration",
+    "error_map",
+    "history",
+    "posterior",
+    "sobol_indices",
+    "sweep",
+    "uncertainty",
+]

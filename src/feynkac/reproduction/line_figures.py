@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from feynkac.benchmarks.demo_figure import closed_value
 from feynkac.families.models.black_scholes import BlackScholes
-from feynkac.plotting.figures import closed_value
 from feynkac.reproduction.error_tables import short_spread, times
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import METHOD_NAMES, METHODS, Settings

@@ -1,8 +1,4 @@
-"""Figures of what a solution answers (extra `plot`). Each function draws one file."""
-
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+"""Figures of what a solution answers."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,15 +7,15 @@ from feynkac.analysis.calibration import Calibration
 from feynkac.analysis.error_map import ErrorMap
 from feynkac.analysis.observations import Problem
 from feynkac.analysis.posterior import Posterior
+from feynkac.analysis.sweep import Sweep
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
-from feynkac.plotting.figures import write_figure
 
 MOST_BARS = 20
 
 
-def draw_sweep(sweep: Mapping[str, Any], path: Path) -> Path:
+def sweep(found: Sweep) -> Figure:
     """Value and Greeks along one variable as curves, along two as maps."""
-    surfaces, axes_of = sweep["surfaces"], sweep["over"]
+    surfaces, axes_of = found.values, found.over
     names = list(axes_of)
     columns = min(4, len(surfaces))
     rows = -(-len(surfaces) // columns)
@@ -30,17 +26,17 @@ def draw_sweep(sweep: Mapping[str, Any], path: Path) -> Path:
             axes.plot(axes_of[names[0]], values)
             axes.set(xlabel=names[0], title=name)
         else:
-            image = axes.pcolormesh(*axes_of.values(), np.array(values).T, shading="gouraud")
+            image = axes.pcolormesh(*axes_of.values(), values.T, shading="gouraud")
             figure.colorbar(image, ax=axes)
             axes.set(xlabel=names[0], ylabel=names[1], title=name)
     for axes in grid[len(surfaces) :]:
         axes.axis("off")
-    fixed = ", ".join(f"{n} = {v}" for n, v in sweep["at"].items() if np.ndim(v) == 0)
+    fixed = ", ".join(f"{n} = {v}" for n, v in found.at.items() if np.ndim(v) == 0)
     figure.suptitle(fixed)
-    return write_figure(figure, path)
+    return figure
 
 
-def draw_calibration(problem: Problem, found: Calibration, path: Path) -> Path:
+def calibration(problem: Problem, found: Calibration) -> Figure:
     """Observed against fitted values, and the residuals."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -54,12 +50,12 @@ def draw_calibration(problem: Problem, found: Calibration, path: Path) -> Path:
     right.set(xlabel="observation", ylabel="fitted − observed")
     entries = zip(found.labels, found.estimate, found.std, strict=True)
     figure.suptitle(", ".join(f"{n} = {v:.4g} ± {s:.2g}" for n, v, s in entries))
-    return write_figure(figure, path)
+    return figure
 
 
-def draw_corner(posterior: Posterior, fit: Calibration, path: Path) -> Path:
+def posterior(found: Posterior, fit: Calibration) -> Figure:
     """Marginals on the diagonal, pairs below it; lines mark the best fit."""
-    size = len(posterior.labels)
+    size = len(found.labels)
     figure = Figure(figsize=(2.4 * size + 1, 2.4 * size + 0.6), layout="constrained")
     grid = figure.subplots(size, size, squeeze=False)
     for i in range(size):
@@ -68,24 +64,24 @@ def draw_corner(posterior: Posterior, fit: Calibration, path: Path) -> Path:
             if j > i:
                 axes.axis("off")
                 continue
-            x = posterior.samples[:, j]
+            x = found.samples[:, j]
             axes.axvline(fit.estimate[j], color="tab:red", lw=0.8)
             if i == j:
                 axes.hist(x, 50, density=True, color="tab:blue", alpha=0.7)
                 axes.set_yticks([])
             else:
-                y = posterior.samples[:, i]
+                y = found.samples[:, i]
                 axes.hist2d(x, y, 50, cmap="Blues")
                 axes.axhline(fit.estimate[i], color="tab:red", lw=0.8)
             axes.set(
-                xlabel=posterior.labels[j] if i == size - 1 else "",
-                ylabel=posterior.labels[i] if j == 0 and i > 0 else "",
+                xlabel=found.labels[j] if i == size - 1 else "",
+                ylabel=found.labels[i] if j == 0 and i > 0 else "",
             )
-    figure.suptitle(f"posterior, {len(posterior.samples)} samples; red: best fit")
-    return write_figure(figure, path)
+    figure.suptitle(f"posterior, {len(found.samples)} samples; red: best fit")
+    return figure
 
 
-def draw_density(found: Uncertainty, path: Path) -> Path:
+def uncertainty(found: Uncertainty) -> Figure:
     """The density of u, its mean and quantiles."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
@@ -100,29 +96,29 @@ def draw_density(found: Uncertainty, path: Path) -> Path:
     above.set_xlabel("quantile", fontsize=8)
     axes.set(xlabel="u", ylabel="density")
     axes.legend()
-    return write_figure(figure, path)
+    return figure
 
 
-def draw_indices(found: SobolIndices, path: Path) -> Path:
+def sobol_indices(found: SobolIndices) -> Figure:
     """Bars of first-order and total indices, the largest first."""
     names = sorted(found.total, key=lambda name: -found.total[name].value)[:MOST_BARS]
     figure = Figure(figsize=(max(6, 0.55 * len(names)), 4), layout="constrained")
     axes = figure.subplots()
     place = np.arange(len(names))
-    for shift, label, indices in (
+    for shift, label, shares in (
         (-0.2, "alone", found.first),
         (0.2, "with interactions", found.total),
     ):
-        values, errors = ([getattr(indices[n], k) for n in names] for k in ("value", "se"))
+        values, errors = ([getattr(shares[n], k) for n in names] for k in ("value", "se"))
         axes.bar(place + shift, values, 0.4, yerr=errors, label=label, error_kw={"lw": 0.8})
     axes.set_xticks(place, names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
     more = len(found.total) - len(names)
     axes.set(ylabel="share of the variance", xlabel=f"and {more} smaller ones" if more else "")
     figure.legend(loc="outside upper right", ncols=2)
-    return write_figure(figure, path)
+    return figure
 
 
-def draw_error_map(found: ErrorMap, path: Path) -> Path:
+def error_map(found: ErrorMap) -> Figure:
     """Mean error along each scalar variable, with its standard error."""
     figure = Figure(figsize=(3.4 * len(found.profiles), 3.2), layout="constrained")
     grid = figure.subplots(1, len(found.profiles), squeeze=False, sharey=True)[0]
@@ -135,4 +131,4 @@ def draw_error_map(found: ErrorMap, path: Path) -> Path:
     grid[0].legend(fontsize=7)
     mean = found.mean
     figure.suptitle(f"L1 {mean.value:.2e} ± {mean.se:.1e}, {found.inputs} certified inputs")
-    return write_figure(figure, path)
+    return figure

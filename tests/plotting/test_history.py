@@ -8,8 +8,10 @@ import pytest
 from matplotlib import image
 
 import feynkac as fk
+from feynkac import plotting
+from feynkac.benchmarks.demo_figure import draw_price_and_greeks
 from feynkac.errors import InputError
-from feynkac.plotting.figures import draw_error_curve, draw_price_and_greeks
+from feynkac.plotting.writing import write_figure
 from feynkac.solution import Solution
 
 HISTORY = [
@@ -46,7 +48,7 @@ def ink(path: Path) -> float:
 
 
 def test_the_error_curve_is_a_picture(tmp_path):
-    path = draw_error_curve(HISTORY, tmp_path / "error.png")
+    path = write_figure(plotting.history(HISTORY), tmp_path / "error.png")
     assert path == tmp_path / "error.png"
     assert png_size(path) == (780, 520)
     assert 0.005 < ink(path) < 0.5
@@ -62,28 +64,28 @@ def test_the_error_curve_is_a_picture(tmp_path):
     ids=["one point", "no linear fit", "an error that is not finite"],
 )
 def test_an_incomplete_history_is_drawn(tmp_path, history):
-    assert png_size(draw_error_curve(history, tmp_path / "error.png")) == (780, 520)
+    assert png_size(write_figure(plotting.history(history), tmp_path / "error.png")) == (780, 520)
 
 
 def test_the_curve_shows_the_errors(tmp_path):
-    draw_error_curve(HISTORY, tmp_path / "a.png")
-    draw_error_curve([r | {"l1": 0.1} for r in HISTORY], tmp_path / "b.png")
+    write_figure(plotting.history(HISTORY), tmp_path / "a.png")
+    write_figure(plotting.history([r | {"l1": 0.1} for r in HISTORY]), tmp_path / "b.png")
     assert (tmp_path / "a.png").read_bytes() != (tmp_path / "b.png").read_bytes()
 
 
 def test_price_and_greeks_are_a_picture(tmp_path, solution):
-    path = draw_price_and_greeks(solution, tmp_path / "greeks.png")
+    path = write_figure(draw_price_and_greeks(solution), tmp_path / "greeks.png")
     assert png_size(path) == (2080, 780)
     assert 0.01 < ink(path) < 0.5
 
 
 def test_drawing_changes_no_default(tmp_path, solution):
     before = dict(mpl.rcParams)
-    draw_error_curve(HISTORY, tmp_path / "error.png")
-    draw_price_and_greeks(solution, tmp_path / "greeks.png")
+    write_figure(plotting.history(HISTORY), tmp_path / "error.png")
+    write_figure(draw_price_and_greeks(solution), tmp_path / "greeks.png")
     assert {k: v for k, v in mpl.rcParams.items() if v != before[k]} == {}
 
 
 def test_a_figure_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*error\.png: No such file"):
-        draw_error_curve(HISTORY, tmp_path / "nowhere" / "error.png")
+        write_figure(plotting.history(HISTORY), tmp_path / "nowhere" / "error.png")
