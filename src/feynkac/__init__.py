@@ -14,219 +14,44 @@ os.environ.setdefault("GOMP_SPINCOUNT", "3000")
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Absorbing": "families",
-    "AdamW": "training.optimisers",
-    "AffineLinear": "families",
-    "Antithetic": "sampling.noise",
-    "Architecture": "networks",
-    "ArtifactError": "errors",
-    "Bachelier": "families",
-    "Barrier": "families",
-    "BasketPut": "families",
-    "Beta": "families",
-    "BlackScholes": "families",
-    "BlackScholesMerton": "families",
-    "BoundaryValue": "families",
-    "Box": "families",
-    "Calibration": "analysis.calibration",
-    "Certificate": "analysis.certificates",
-    "Cev": "families",
-    "Channel": "families",
-    "Checkup": "analysis.checkup.checkup",
-    "Choice": "methods.dimension",
-    "ClosedForm": "families",
-    "ClosedPartials": "families",
-    "Conditional": "families",
-    "Digital": "families",
-    "Discount": "families",
-    "Domain": "families",
-    "DoubleWell": "families",
-    "Effort": "analysis.certificates",
-    "ErrorMap": "analysis.error_map",
-    "Errors": "analysis.metrics",
-    "Estimate": "sampling.reference",
-    "EulerMaruyama": "sampling.schemes",
-    "Exact": "sampling.schemes",
-    "ExactSampler": "families",
-    "Family": "families",
-    "FamilySteps": "sampling.schemes",
-    "Fast": "methods",
-    "FeedForward": "networks",
-    "FeynkacError": "errors",
-    "FeynkacWarning": "errors",
-    "GaussNewton": "training.optimisers",
-    "GeometricBasket": "families",
-    "Greek": "families",
-    "HeatGaussian": "families",
-    "HeatParaboloid": "families",
-    "Heston": "families",
-    "Independent": "sampling.noise",
-    "InputError": "errors",
-    "Interrupted": "errors",
-    "Interval": "methods.dimension",
-    "Jumps": "families",
-    "LinearDecay": "training.schedules",
-    "LogOde": "sampling.schemes",
-    "LogUniform": "families",
-    "MeanSquare": "training.objective",
-    "Measure": "families",
-    "Method": "methods",
-    "Milstein": "sampling.schemes",
-    "MultiAsset": "families",
-    "Multilevel": "networks",
-    "Muon": "training.optimisers",
-    "NamedGreeks": "families",
-    "NinomiyaVictoir": "sampling.schemes",
-    "Noise": "sampling.noise",
-    "NoiseDimension": "families",
-    "NonFiniteError": "errors",
-    "Normal": "families",
-    "Objective": "training.objective",
-    "Optimiser": "training.optimisers",
-    "OrnsteinUhlenbeck": "families",
-    "OwnSteps": "families",
-    "Paper": "methods",
-    "Params": "families",
-    "Payoff": "families",
-    "Pays": "families",
-    "Posterior": "analysis.posterior",
-    "Problem": "analysis.observations",
-    "Progress": "training.loop",
-    "Rainbow": "families",
-    "Rate": "families",
-    "SGD": "training.optimisers",
-    "Sabr": "families",
-    "Sampled": "families",
-    "Schedule": "training.schedules",
-    "Scheme": "sampling.schemes",
-    "Smooth": "networks",
-    "Sobol": "sampling.noise",
-    "SobolIndices": "analysis.uncertainty",
-    "Solution": "solution",
-    "Source": "families",
-    "Space": "methods.space",
-    "SphericalRadial": "sampling.noise",
-    "Spread": "families",
-    "StepDecay": "training.schedules",
-    "TimeDependent": "families",
-    "Training": "training.settings",
-    "Trapezoid": "sampling.noise",
-    "Uncertainty": "analysis.uncertainty",
-    "VectorValued": "families",
-    "add_control": "control",
-    "examine": "analysis.checkup.checkup",
-    "monte_carlo": "sampling.reference",
-    "solve": "solver",
+_NAMES = {
+    "analysis.calibration": "Calibration",
+    "analysis.certificates": "Certificate Effort",
+    "analysis.checkup.checkup": "Checkup examine",
+    "analysis.error_map": "ErrorMap",
+    "analysis.metrics": "Errors",
+    "analysis.observations": "Problem",
+    "analysis.posterior": "Posterior",
+    "analysis.uncertainty": "SobolIndices Uncertainty",
+    "control": "add_control",
+    "errors": "ArtifactError FeynkacError FeynkacWarning InputError Interrupted NonFiniteError",
+    "families": """
+        Absorbing AffineLinear Bachelier Barrier BasketPut Beta BlackScholes
+        BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm ClosedPartials
+        Conditional Digital Discount Domain DoubleWell ExactSampler Family
+        GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
+        Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
+        Params Payoff Pays Rainbow Rate Sabr Sampled Source Spread TimeDependent
+        VectorValued
+    """,
+    "methods": "Fast Method Paper",
+    "methods.dimension": "Choice Interval",
+    "methods.space": "Space",
+    "networks": "Architecture FeedForward Multilevel Smooth",
+    "sampling.noise": "Antithetic Independent Noise Sobol SphericalRadial Trapezoid",
+    "sampling.reference": "Estimate monte_carlo",
+    "sampling.schemes": "EulerMaruyama Exact FamilySteps LogOde Milstein NinomiyaVictoir Scheme",
+    "solution": "Solution",
+    "solver": "solve",
+    "training.loop": "Progress",
+    "training.objective": "MeanSquare Objective",
+    "training.optimisers": "AdamW GaussNewton Muon Optimiser SGD",
+    "training.schedules": "LinearDecay Schedule StepDecay",
+    "training.settings": "Training",
 }
-
-__all__ = [
-    "SGD",
-    "Absorbing",
-    "AdamW",
-    "AffineLinear",
-    "Antithetic",
-    "Architecture",
-    "ArtifactError",
-    "Bachelier",
-    "Barrier",
-    "BasketPut",
-    "Beta",
-    "BlackScholes",
-    "BlackScholesMerton",
-    "BoundaryValue",
-    "Box",
-    "Calibration",
-    "Certificate",
-    "Cev",
-    "Channel",
-    "Checkup",
-    "Choice",
-    "ClosedForm",
-    "ClosedPartials",
-    "Conditional",
-    "Digital",
-    "Discount",
-    "Domain",
-    "DoubleWell",
-    "Effort",
-    "ErrorMap",
-    "Errors",
-    "Estimate",
-    "EulerMaruyama",
-    "Exact",
-    "ExactSampler",
-    "Family",
-    "FamilySteps",
-    "Fast",
-    "FeedForward",
-    "FeynkacError",
-    "FeynkacWarning",
-    "GaussNewton",
-    "GeometricBasket",
-    "Greek",
-    "HeatGaussian",
-    "HeatParaboloid",
-    "Heston",
-    "Independent",
-    "InputError",
-    "Interrupted",
-    "Interval",
-    "Jumps",
-    "LinearDecay",
-    "LogOde",
-    "LogUniform",
-    "MeanSquare",
-    "Measure",
-    "Method",
-    "Milstein",
-    "MultiAsset",
-    "Multilevel",
-    "Muon",
-    "NamedGreeks",
-    "NinomiyaVictoir",
-    "Noise",
-    "NoiseDimension",
-    "NonFiniteError",
-    "Normal",
-    "Objective",
-    "Optimiser",
-    "OrnsteinUhlenbeck",
-    "OwnSteps",
-    "Paper",
-    "Params",
-    "Payoff",
-    "Pays",
-    "Posterior",
-    "Problem",
-    "Progress",
-    "Rainbow",
-    "Rate",
-    "Sabr",
-    "Sampled",
-    "Schedule",
-    "Scheme",
-    "Smooth",
-    "Sobol",
-    "SobolIndices",
-    "Solution",
-    "Source",
-    "Space",
-    "SphericalRadial",
-    "Spread",
-    "StepDecay",
-    "TimeDependent",
-    "Training",
-    "Trapezoid",
-    "Uncertainty",
-    "VectorValued",
-    "add_control",
-    "examine",
-    "load",
-    "monte_carlo",
-    "plot",
-    "solve",
-]
+"""Public names by the module they come from."""
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = [*sorted(_HOMES), "load", "plot"]
 
 
 def __getattr__(name: str) -> Any:
@@ -244,100 +69,109 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from feynkac.analysis.calibration import Calibration
-    from feynkac.analysis.certificates import Certificate, Effort
-    from feynkac.analysis.checkup.checkup import Checkup, examine
-    from feynkac.analysis.error_map import ErrorMap
-    from feynkac.analysis.metrics import Errors
-    from feynkac.analysis.observations import Problem
-    from feynkac.analysis.posterior import Posterior
-    from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
-    from feynkac.control import add_control
-    from feynkac.errors import (
-        ArtifactError,
-        FeynkacError,
-        FeynkacWarning,
-        InputError,
-        Interrupted,
-        NonFiniteError,
-    )
-    from feynkac.families import (
-        Absorbing,
-        AffineLinear,
-        Bachelier,
-        Barrier,
-        BasketPut,
-        Beta,
-        BlackScholes,
-        BlackScholesMerton,
-        BoundaryValue,
-        Box,
-        Cev,
-        Channel,
-        ClosedForm,
-        ClosedPartials,
-        Conditional,
-        Digital,
-        Discount,
-        Domain,
-        DoubleWell,
-        ExactSampler,
-        Family,
-        GeometricBasket,
-        Greek,
-        HeatGaussian,
-        HeatParaboloid,
-        Heston,
-        Jumps,
-        LogUniform,
-        Measure,
-        MultiAsset,
-        NamedGreeks,
-        NoiseDimension,
-        Normal,
-        OrnsteinUhlenbeck,
-        OwnSteps,
-        Params,
-        Payoff,
-        Pays,
-        Rainbow,
-        Rate,
-        Sabr,
-        Sampled,
-        Source,
-        Spread,
-        TimeDependent,
-        VectorValued,
-    )
-    from feynkac.methods import Fast, Method, Paper
-    from feynkac.methods.dimension import Choice, Interval
-    from feynkac.methods.space import Space
-    from feynkac.networks import Architecture, FeedForward, Multilevel, Smooth
-    from feynkac.sampling.noise import (
-        Antithetic,
-        Independent,
-        Noise,
-        Sobol,
-        SphericalRadial,
-        Trapezoid,
-    )
-    from feynkac.sampling.reference import Estimate, monte_carlo
-    from feynkac.sampling.schemes import (
-        EulerMaruyama,
-        Exact,
-        FamilySteps,
-        LogOde,
-        Milstein,
-        NinomiyaVictoir,
-        Scheme,
-    )
-    from feynkac.solution import Solution
-    from feynkac.solver import solve
-    from feynkac.training.loop import Progress
-    from feynkac.training.objective import MeanSquare, Objective
-    from feynkac.training.optimisers import SGD, AdamW, GaussNewton, Muon, Optimiser
-    from feynkac.training.schedules import LinearDecay, Schedule, StepDecay
-    from feynkac.training.settings import Training
+    import feynkac.plotting as plot
+    from feynkac.analysis.calibration import Calibration as Calibration
+    from feynkac.analysis.certificates import Certificate as Certificate
+    from feynkac.analysis.certificates import Effort as Effort
+    from feynkac.analysis.checkup.checkup import Checkup as Checkup
+    from feynkac.analysis.checkup.checkup import examine as examine
+    from feynkac.analysis.error_map import ErrorMap as ErrorMap
+    from feynkac.analysis.metrics import Errors as Errors
+    from feynkac.analysis.observations import Problem as Problem
+    from feynkac.analysis.posterior import Posterior as Posterior
+    from feynkac.analysis.uncertainty import SobolIndices as SobolIndices
+    from feynkac.analysis.uncertainty import Uncertainty as Uncertainty
+    from feynkac.control import add_control as add_control
+    from feynkac.errors import ArtifactError as ArtifactError
+    from feynkac.errors import FeynkacError as FeynkacError
+    from feynkac.errors import FeynkacWarning as FeynkacWarning
+    from feynkac.errors import InputError as InputError
+    from feynkac.errors import Interrupted as Interrupted
+    from feynkac.errors import NonFiniteError as NonFiniteError
+    from feynkac.families import Absorbing as Absorbing
+    from feynkac.families import AffineLinear as AffineLinear
+    from feynkac.families import Bachelier as Bachelier
+    from feynkac.families import Barrier as Barrier
+    from feynkac.families import BasketPut as BasketPut
+    from feynkac.families import Beta as Beta
+    from feynkac.families import BlackScholes as BlackScholes
+    from feynkac.families import BlackScholesMerton as BlackScholesMerton
+    from feynkac.families import BoundaryValue as BoundaryValue
+    from feynkac.families import Box as Box
+    from feynkac.families import Cev as Cev
+    from feynkac.families import Channel as Channel
+    from feynkac.families import ClosedForm as ClosedForm
+    from feynkac.families import ClosedPartials as ClosedPartials
+    from feynkac.families import Conditional as Conditional
+    from feynkac.families import Digital as Digital
+    from feynkac.families import Discount as Discount
+    from feynkac.families import Domain as Domain
+    from feynkac.families import DoubleWell as DoubleWell
+    from feynkac.families import ExactSampler as ExactSampler
+    from feynkac.families import Family as Family
+    from feynkac.families import GeometricBasket as GeometricBasket
+    from feynkac.families import Greek as Greek
+    from feynkac.families import HeatGaussian as HeatGaussian
+    from feynkac.families import HeatParaboloid as HeatParaboloid
+    from feynkac.families import Heston as Heston
+    from feynkac.families import Jumps as Jumps
+    from feynkac.families import LogUniform as LogUniform
+    from feynkac.families import Measure as Measure
+    from feynkac.families import MultiAsset as MultiAsset
+    from feynkac.families import NamedGreeks as NamedGreeks
+    from feynkac.families import NoiseDimension as NoiseDimension
+    from feynkac.families import Normal as Normal
+    from feynkac.families import OrnsteinUhlenbeck as OrnsteinUhlenbeck
+    from feynkac.families import OwnSteps as OwnSteps
+    from feynkac.families import Params as Params
+    from feynkac.families import Payoff as Payoff
+    from feynkac.families import Pays as Pays
+    from feynkac.families import Rainbow as Rainbow
+    from feynkac.families import Rate as Rate
+    from feynkac.families import Sabr as Sabr
+    from feynkac.families import Sampled as Sampled
+    from feynkac.families import Source as Source
+    from feynkac.families import Spread as Spread
+    from feynkac.families import TimeDependent as TimeDependent
+    from feynkac.families import VectorValued as VectorValued
+    from feynkac.methods import Fast as Fast
+    from feynkac.methods import Method as Method
+    from feynkac.methods import Paper as Paper
+    from feynkac.methods.dimension import Choice as Choice
+    from feynkac.methods.dimension import Interval as Interval
+    from feynkac.methods.space import Space as Space
+    from feynkac.networks import Architecture as Architecture
+    from feynkac.networks import FeedForward as FeedForward
+    from feynkac.networks import Multilevel as Multilevel
+    from feynkac.networks import Smooth as Smooth
+    from feynkac.sampling.noise import Antithetic as Antithetic
+    from feynkac.sampling.noise import Independent as Independent
+    from feynkac.sampling.noise import Noise as Noise
+    from feynkac.sampling.noise import Sobol as Sobol
+    from feynkac.sampling.noise import SphericalRadial as SphericalRadial
+    from feynkac.sampling.noise import Trapezoid as Trapezoid
+    from feynkac.sampling.reference import Estimate as Estimate
+    from feynkac.sampling.reference import monte_carlo as monte_carlo
+    from feynkac.sampling.schemes import EulerMaruyama as EulerMaruyama
+    from feynkac.sampling.schemes import Exact as Exact
+    from feynkac.sampling.schemes import FamilySteps as FamilySteps
+    from feynkac.sampling.schemes import LogOde as LogOde
+    from feynkac.sampling.schemes import Milstein as Milstein
+    from feynkac.sampling.schemes import NinomiyaVictoir as NinomiyaVictoir
+    from feynkac.sampling.schemes import Scheme as Scheme
+    from feynkac.solution import Solution as Solution
+    from feynkac.solver import solve as solve
+    from feynkac.training.loop import Progress as Progress
+    from feynkac.training.objective import MeanSquare as MeanSquare
+    from feynkac.training.objective import Objective as Objective
+    from feynkac.training.optimisers import SGD as SGD
+    from feynkac.training.optimisers import AdamW as AdamW
+    from feynkac.training.optimisers import GaussNewton as GaussNewton
+    from feynkac.training.optimisers import Muon as Muon
+    from feynkac.training.optimisers import Optimiser as Optimiser
+    from feynkac.training.schedules import LinearDecay as LinearDecay
+    from feynkac.training.schedules import Schedule as Schedule
+    from feynkac.training.schedules import StepDecay as StepDecay
+    from feynkac.training.settings import Training as Training
 
     load = Solution.load
-    import feynkac.plotting as plot
