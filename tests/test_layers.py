@@ -22,7 +22,7 @@ LAYERS = [
     {"runs"},
     {"analysis"},
     {"checks"},
-    {"evaluation"},
+    {"evaluation", "loading"},
     {"solution"},
     {"solver"},
     {"control"},

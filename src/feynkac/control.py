@@ -16,9 +16,10 @@ from feynkac.errors import InputError
 from feynkac.families.family import outputs
 from feynkac.methods import Fast
 from feynkac.runs.artifact import MANIFEST
+from feynkac.runs.folder import CONTROL
 from feynkac.runs.run import Run
 from feynkac.sampling.visited import visited
-from feynkac.solution import CONTROL, Solution
+from feynkac.solution import Solution
 from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 

@@ -2,7 +2,6 @@ r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and tim
 
 import copy
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,24 +24,17 @@ from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
-from feynkac.errors import ArtifactError, InputError
-from feynkac.families.catalogue import BUILT_IN, find_family
-from feynkac.families.domain import Domain
+from feynkac.errors import InputError
 from feynkac.families.family import Family, Greek, NamedGreeks, outputs
+from feynkac.loading import make_control, read_solution
 from feynkac.networks.network import Network
 from feynkac.runs.artifact import (
-    MANIFEST,
     Manifest,
-    read_artifact,
-    read_domain,
-    record_domain,
     write_artifact,
 )
-from feynkac.runs.run import differences, record_family, settings_of
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 
-CONTROL = "control"  # the folder of the companion
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
 MAP_SECONDS = 0.02  # for each of many inputs
 
@@ -359,15 +351,7 @@ class Solution:
             folder: where `save` or `solve(out=…)` wrote it.
             family: needed if it is not built in; an artifact holds no code.
         """
-        manifest, weights = read_artifact(Path(folder))
-        chosen = family or _rebuild_family(manifest)
-        _require_trained_for(chosen, manifest, folder)
-        try:
-            network = Network(manifest.run.method.architecture, chosen.domain, outputs(chosen))
-            network.load_state_dict(weights)
-        except RuntimeError as error:
-            raise ArtifactError(f"the weights in {folder} do not fit its manifest.") from error
-        return cls(chosen, network.eval().requires_grad_(False), manifest, _read_control(folder))
+        return cls(*read_solution(Path(folder), family))
 
     def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
         """f at the given inputs in the network's dtype, block by block."""
@@ -380,55 +364,3 @@ class Solution:
 
     def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
         return self.family.domain.join(at, extrapolate).to(self.network.mean)
-
-
-def _read_control(folder: str | Path) -> Control | None:
-    """The companion, if the run has a finished one."""
-    path = Path(folder) / CONTROL
-    if not (path / MANIFEST).exists():
-        return None
-    manifest, weights = read_artifact(path)
-    domain = read_domain(manifest.domain, manifest.exchanged)
-    try:
-        network = Network(manifest.run.method.architecture, domain)
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        raise ArtifactError(f"the weights in {path} do not fit its manifest.") from error
-    return make_control(network.eval().requires_grad_(False), domain, manifest)
-
-
-def make_control(network: Network, domain: Domain, manifest: Manifest) -> Control:
-    """A trained network as a control; after a single step it is not one."""
-    last = manifest.history[-1] if manifest.history else {}
-    error, linear = (last.get(key) for key in ("l1", "linear_baseline"))
-    known = error is not None and linear and manifest.steps > 1
-    ratio = float(error) / float(linear) if known else math.inf  # type: ignore[arg-type]
-    return Control(network, domain, manifest.run.training.budget, ratio)
-
-
-def _rebuild_family(manifest: Manifest) -> Family:
-    record = manifest.family
-    if not record.built_in or record.name not in BUILT_IN:  # a path here must not be imported
-        raise ArtifactError(
-            f"the family {record.name!r} is not built in, and an artifact holds no code; "
-            "give it: load(folder, family=…)."
-        )
-    return find_family(record.name, dict(record.fields))
-
-
-def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path) -> None:
-    given, source = record_family(family), manifest.family.source
-    same = replace(manifest.run, family=replace(given, source=source))
-    found = differences(settings_of(same), settings_of(manifest.run))
-    # the order of the variables counts: it is that of the network's inputs
-    if list(record_domain(family.domain).items()) != list(manifest.domain.items()):
-        found.append(f"the domain is another, {family.domain} here")
-    if family.domain.exchanged != manifest.exchanged:
-        found.append(f"it was trained with {manifest.exchanged or 'no variables'} in order")
-    if source not in (None, given.source):  # an older artifact does not say from which formulas
-        found.append("its formulas have changed since")
-    if found:
-        raise ArtifactError(
-            f"{folder} was trained for another family ({found[0]}); "
-            "give the family it was trained with."
-        )

@@ -190,7 +190,7 @@ def test_a_yardstick_is_made_once_and_measures_the_same_again():
 
 
 def test_the_map_sees_all_inputs_in_bounded_blocks(monkeypatch, generator):
-    monkeypatch.setattr(metrics, "CHUNK", 100)
+    monkeypatch.setattr(metrics, "ROWS_AT_ONCE", 100)
     sizes = []
 
     def u(inputs):

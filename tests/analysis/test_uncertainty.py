@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 
 from feynkac.analysis.distributions import Inputs
-from feynkac.analysis.uncertainty import BINS, CHUNK, Statistic, propagate, sobol_indices
+from feynkac.analysis.uncertainty import BINS, ROWS_AT_ONCE, Statistic, propagate, sobol_indices
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain
 
@@ -115,7 +115,7 @@ def test_every_error_is_the_spread_of_its_figure(known):
 
 
 def test_figures_are_those_of_the_draws(known):
-    inputs, samples = Inputs(DOMAIN, known.given), 3 * CHUNK + 17
+    inputs, samples = Inputs(DOMAIN, known.given), 3 * ROWS_AT_ONCE + 17
     blocks = []
 
     def u(block):
@@ -153,7 +153,7 @@ def test_a_million_samples_stream_in_chunks():
 
     found = propagate(u, Inputs(DOMAIN), report=fractions.append)
     assert found.samples == sum(sizes) == 10**6
-    assert max(sizes) == CHUNK
+    assert max(sizes) == ROWS_AT_ONCE
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
     assert len(fractions) == len(sizes)

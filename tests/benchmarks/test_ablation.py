@@ -14,9 +14,9 @@ from feynkac.benchmarks.ablation import (
     to_markdown,
     variant_methods,
 )
-from feynkac.benchmarks.bench import Effort
+from feynkac.benchmarks.bench import Thoroughness
 
-TINY = Effort(inputs=64, simulated_inputs=8, paths=16)
+TINY = Thoroughness(inputs=64, simulated_inputs=8, paths=16)
 FAMILIES = [fk.BlackScholes(), fk.BasketPut(), fk.HeatParaboloid()]
 
 

@@ -12,8 +12,8 @@ from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench import (
     ENTRIES,
     Bench,
-    Effort,
     Row,
+    Thoroughness,
     choose_entries,
     combined_error,
     greek_errors,
@@ -27,7 +27,7 @@ from feynkac.errors import InputError
 from feynkac.sampling.reference import Estimate
 from feynkac.solver import make_run
 
-TINY = Effort(
+TINY = Thoroughness(
     budget_scale=0.02,
     inputs=64,
     simulated_inputs=8,

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from feynkac.benchmarks.bench import Effort
+from feynkac.benchmarks.bench import Thoroughness
 from feynkac.benchmarks.suite import MODELS, Model, choose_models, run_suite
 from feynkac.errors import InputError
 from feynkac.families import Bachelier, MultiAsset
 from feynkac.families.catalogue import BUILT_IN
 
-QUICK = Effort(inputs=256, simulated_inputs=8, paths=64)
+QUICK = Thoroughness(inputs=256, simulated_inputs=8, paths=64)
 
 
 def test_every_model_of_the_catalogue_has_a_row():

@@ -25,7 +25,7 @@ def settings(tmp_path, monkeypatch):
     monkeypatch.setattr(theorem_1, "CHUNK", 2**11)
     monkeypatch.setattr(theorem_1, "SIZES", (512, 2048, 8192))
     monkeypatch.setattr(theorem_1, "DEGREE", 2)
-    monkeypatch.setattr(theorem_1, "NODES", 2**12)
+    monkeypatch.setattr(theorem_1, "PROJECTION_NODES", 2**12)
     monkeypatch.setattr(theorem_1, "TRAININGS", {"network": {"method": "fast", "steps": 1}})
     return Settings(Store(tmp_path))
 

@@ -9,7 +9,7 @@ from feynkac.reproduction import theorem_4
 from feynkac.reproduction.empirical_risk import Fit
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.store import Store
-from feynkac.reproduction.theorem_4 import Effort, choose_effort, draw
+from feynkac.reproduction.theorem_4 import Scope, choose_scope, draw
 
 
 def made(dim: int, size: int, excess: float, seed: int = 0, risk: float = 1.0) -> Fit:
@@ -20,30 +20,30 @@ def made(dim: int, size: int, excess: float, seed: int = 0, risk: float = 1.0) -
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Two dimensions, two sizes, a second."""
-    monkeypatch.setattr(theorem_4, "SCALED_EFFORT", Effort((1, 2), (64, 256), 20))
+    monkeypatch.setattr(theorem_4, "SCALED_SCOPE", Scope((1, 2), (64, 256), 20))
     return Settings(Store(tmp_path), budget=2.0)
 
 
 def test_the_full_effort_has_all_dimensions(tmp_path):
-    effort = choose_effort(Settings(Store(tmp_path), full=True))
-    assert effort.dims == tuple(range(1, 21))
-    assert effort.sizes[0] == 256
-    assert effort.sizes[-1] >= 2**16
+    scope = choose_scope(Settings(Store(tmp_path), full=True))
+    assert scope.dims == tuple(range(1, 21))
+    assert scope.sizes[0] == 256
+    assert scope.sizes[-1] >= 2**16
 
 
 def test_more_time_means_more_steps(small, monkeypatch):
     monkeypatch.setattr(theorem_4, "_time", lambda _dim: (0.01, 0.1))
-    effort = choose_effort(Settings(small.store, budget=2.0, seeds=(0,)))
-    more = choose_effort(Settings(small.store, budget=4.0, seeds=(0,)))
-    assert effort.steps == int(theorem_4.SAFETY * (2.0 - 2 * 0.01) / (2 * 0.1))
+    scope = choose_scope(Settings(small.store, budget=2.0, seeds=(0,)))
+    more = choose_scope(Settings(small.store, budget=4.0, seeds=(0,)))
+    assert scope.steps == int(theorem_4.SAFETY * (2.0 - 2 * 0.01) / (2 * 0.1))
     assert more.steps == 16
-    assert choose_effort(Settings(small.store, budget=99.0, seeds=(0,))).steps == 20
+    assert choose_scope(Settings(small.store, budget=99.0, seeds=(0,))).steps == 20
 
 
 def test_the_choice_of_steps_is_kept(small, monkeypatch):
-    first = choose_effort(small)
+    first = choose_scope(small)
     monkeypatch.setattr(theorem_4, "_time", None)
-    assert choose_effort(small) == first
+    assert choose_scope(small) == first
 
 
 def test_everything_is_found_again(small, monkeypatch):
@@ -85,7 +85,7 @@ def test_each_cell_is_trained_with_its_own_settings(small, monkeypatch):
 
 def test_the_growth_with_d_is_measured_and_said(small, monkeypatch):
     """s(d, ε) = d³/ε: faster than the bound."""
-    monkeypatch.setattr(theorem_4, "SCALED_EFFORT", Effort((2, 4), (128, 512, 2048), 20))
+    monkeypatch.setattr(theorem_4, "SCALED_SCOPE", Scope((2, 4), (128, 512, 2048), 20))
     monkeypatch.setattr(theorem_4, "TOLERANCES", (0.04,))
     with_fits(monkeypatch, lambda dim, size, _seed: dim**3 / size)
     result = theorem_4.run(small)
@@ -99,7 +99,7 @@ def test_the_growth_with_d_is_measured_and_said(small, monkeypatch):
 
 
 def test_a_growth_within_the_bound_is_said_too(small, monkeypatch):
-    monkeypatch.setattr(theorem_4, "SCALED_EFFORT", Effort((2, 4), (128, 512, 2048), 20))
+    monkeypatch.setattr(theorem_4, "SCALED_SCOPE", Scope((2, 4), (128, 512, 2048), 20))
     monkeypatch.setattr(theorem_4, "TOLERANCES", (0.04,))
     with_fits(monkeypatch, lambda dim, size, seed: dim**1.5 * (8 + seed) / size / 2)
     notes = theorem_4.run(small).notes

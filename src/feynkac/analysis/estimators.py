@@ -31,7 +31,7 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.scheme import Scheme
 
-CHUNK, BLOCK = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
+NORMALS_AT_ONCE, PATHS_AT_ONCE = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
 FEWEST = 8  # replicates
 FIRST_STEPS = {None: 1, 1: 2, 2: 4}  # by weak order; on fewer the gap does not tell the error yet
 MOST_CUBATURE = 512  # normals of a path for which a random basis is affordable
@@ -108,7 +108,9 @@ class Estimator(ABC):
         late: Callable[[], bool] = lambda: False,
     ) -> Sample:
         """Independent ones; at least 8 of them if it gets late.  Shape: `(N, dim)` → `(R, N)`."""
-        size = max(1, min(BLOCK // paths, CHUNK // (paths * self.normals)))  # rows at a time
+        size = max(
+            1, min(PATHS_AT_ONCE // paths, NORMALS_AT_ONCE // (paths * self.normals))
+        )  # rows at a time
         together = max(1, size // len(inputs)) if isinstance(self.noise, Stretched) else 1
         blocks = torch.split(inputs, max(1, size // together))
         ready = [(self.prepared(block, generator), block) for block in blocks]
@@ -160,7 +162,7 @@ class Simulated(Estimator):
         fine, noise = self.finest, self.noise
         dim = label_normals(self.family, fine)
         shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
-        most = max(64, min(BLOCK, CHUNK // self.normals) // len(inputs))
+        most = max(64, min(PATHS_AT_ONCE, NORMALS_AT_ONCE // self.normals) // len(inputs))
         turned = noise.aligned and not integrates_noise(self.family, fine)
         draws: Iterable[Draw] = (
             noise.blocks(shape, most, generator, inputs.dtype)

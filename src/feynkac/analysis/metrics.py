@@ -24,7 +24,7 @@ from feynkac.sampling.noise.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
 from feynkac.sampling.schemes.scheme import Scheme
 
-CHUNK = 2**15
+ROWS_AT_ONCE = 2**15
 KNOWN_INPUTS = 2**16  # with a closed form
 FEWEST_KNOWN = 2**10
 
@@ -100,7 +100,7 @@ class Yardstick:
         """Errors of `u` on the inputs."""
         with torch.no_grad():
             points = self.points if self.seconds is None else self._affordable(u, self.seconds)
-            values = torch.cat([u(block) for block in torch.split(points, CHUNK)])
+            values = torch.cat([u(block) for block in torch.split(points, ROWS_AT_ONCE)])
         reference = Estimate(*(part[: len(points)] for part in self.reference))
         return compare(values.double(), reference, points, self.domain)
 

@@ -27,7 +27,7 @@ from feynkac.analysis.distributions import Array, Inputs
 from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
 
-CHUNK = 2**15
+ROWS_AT_ONCE = 2**15
 FEWEST = 64
 BINS = 60
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -106,8 +106,8 @@ def propagate(
     generator = torch.Generator().manual_seed(seed)
     columns = _scalars(inputs)
     values, sums, pilot = [], np.zeros((7, len(columns))), None
-    for start in range(0, samples, CHUNK):
-        block = inputs.sample(min(CHUNK, samples - start), generator)
+    for start in range(0, samples, ROWS_AT_ONCE):
+        block = inputs.sample(min(ROWS_AT_ONCE, samples - start), generator)
         with torch.no_grad():
             y = u(block).squeeze(-1).double().numpy()
         x = block[:, list(columns.values())].numpy()
@@ -115,7 +115,7 @@ def propagate(
         sums += pilot.sums(x, y)
         values.append(y)
         if report:
-            report(min(1.0, (start + CHUNK) / samples))
+            report(min(1.0, (start + ROWS_AT_ONCE) / samples))
     y = np.concatenate(values)
     ordered = np.sort(y)
     heights, edges = np.histogram(y, BINS, density=True)
@@ -287,7 +287,7 @@ def sobol_indices(
 
 
 def _split(uniform: Array) -> list[Array]:
-    return np.array_split(uniform, -(-len(uniform) // CHUNK))
+    return np.array_split(uniform, -(-len(uniform) // ROWS_AT_ONCE))
 
 
 def _evaluate(u: Map, inputs: Inputs, uniform: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 from feynkac.analysis.metrics import Yardstick
 from feynkac.analysis.rounding import figure
-from feynkac.benchmarks.bench import Effort, yardstick_for
+from feynkac.benchmarks.bench import Thoroughness, yardstick_for
 from feynkac.clock import Clock
 from feynkac.families.family import Family, jumps
 from feynkac.methods import Fast
@@ -163,7 +163,7 @@ def run_ablation(
     family: Family,
     budget: float | str = "20s",
     seed: int = 0,
-    effort: Effort = Effort(paths=2**11),  # noqa: B008  (frozen)
+    effort: Thoroughness = Thoroughness(paths=2**11),  # noqa: B008  (frozen)
     report: Callable[[Progress], None] | None = None,
     announce: Callable[[str], None] = lambda _text: None,
 ) -> Ablation:

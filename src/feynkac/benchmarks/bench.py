@@ -86,7 +86,7 @@ ENTRIES = (
 
 
 @dataclass(frozen=True)
-class Effort:
+class Thoroughness:
     """How much is spent; the defaults are those of the published table."""
 
     budget_scale: float = 1.0
@@ -122,7 +122,7 @@ def choose_entries(names: Sequence[str]) -> tuple[Entry, ...]:
 def run_bench(
     entries: Sequence[Entry] = ENTRIES,
     seeds: int = 1,
-    effort: Effort = Effort(),  # noqa: B008  (frozen)
+    effort: Thoroughness = Thoroughness(),  # noqa: B008  (frozen)
     report: Report | None = None,
     announce: Announce = lambda _text: None,
     store: Store | None = None,
@@ -149,7 +149,7 @@ def run_entry(
     entry: Entry,
     seeds: int,
     paper_step: float,
-    effort: Effort,
+    effort: Thoroughness,
     report: Report | None,
     announce: Announce,
     store: Store | None = None,
@@ -178,7 +178,7 @@ def _row(
     seconds: list[float],
     memory: float,
     paper_step: float,
-    effort: Effort,
+    effort: Thoroughness,
 ) -> Row:
     errors = [yardstick.measure(solution.network) for solution in solutions]
     bias, bias_se = yardstick.mean_bias()
@@ -207,7 +207,7 @@ def _row(
     )
 
 
-def yardstick_for(family: Family, run: Run, effort: Effort, biased: bool = True) -> Yardstick:
+def yardstick_for(family: Family, run: Run, effort: Thoroughness, biased: bool = True) -> Yardstick:
     """The closed form, or a simulation as in `run`; `biased` if the true PDE is meant by it.
 
     Against the true PDE the steps are refined, and `bias` is what error is left in them.

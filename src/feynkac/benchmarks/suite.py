@@ -15,8 +15,8 @@ import torch
 from feynkac.analysis.rounding import error_text, figure
 from feynkac.benchmarks.bench import (
     Announce,
-    Effort,
     Report,
+    Thoroughness,
     combined_error,
     yardstick_for,
 )
@@ -42,7 +42,7 @@ from feynkac.solution import Solution
 from feynkac.solver import solve
 
 BUDGET = 57.0  # seconds of a training: a minute, less what the speed of the machine may vary
-EFFORT = Effort(paths=2**11)
+EFFORT = Thoroughness(paths=2**11)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def run_suite(
     models: Sequence[Model] = MODELS,
     seeds: int = 1,
     budget: float = BUDGET,
-    effort: Effort = EFFORT,
+    effort: Thoroughness = EFFORT,
     report: Report | None = None,
     announce: Announce = lambda _text: None,
 ) -> Suite:
@@ -180,7 +180,7 @@ def run_model(
     model: Model,
     seeds: int,
     budget: float,
-    effort: Effort,
+    effort: Thoroughness,
     report: Report | None,
     announce: Announce,
 ) -> tuple[SuiteRow, dict[str, str]]:

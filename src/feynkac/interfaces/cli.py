@@ -136,7 +136,7 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
-    from feynkac.benchmarks.bench import Effort, choose_entries, run_bench
+    from feynkac.benchmarks.bench import Thoroughness, choose_entries, run_bench
     from feynkac.interfaces.console import print_table, training_display
     from feynkac.reproduction.store import Store
 
@@ -145,7 +145,7 @@ def bench(
     entries = choose_entries(family or [])
     with training_display() as report:
         store = None if runs is None else Store(runs)
-        result = run_bench(entries, seeds, Effort(budget_scale), report, _announce, store)
+        result = run_bench(entries, seeds, Thoroughness(budget_scale), report, _announce, store)
     if as_json:
         return print_json(result.record())
     if markdown:

@@ -26,7 +26,7 @@ from feynkac.reproduction.euler_law import put_errors
 Array = NDArray[np.float64]
 GRID = {"t": 9, "sigma": 6, "mu": 4, "x": 5, "strike": 5}
 STARTS = 3
-NODES = 8  # of the Gauss–Legendre rule, per input
+LEGENDRE_NODES = 8  # of the Gauss–Legendre rule, per input
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ def search(line: Line, steps: int) -> dict[str, Any]:
 
 def mean_square(line: Line, steps: int) -> float:
     """E (ū^M − ū)² over uniformly distributed inputs."""
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(LEGENDRE_NODES)
     nodes, weights = (nodes + 1) / 2, weights / 2
     ends = np.array(list(itertools.product(nodes, nodes)))
     pairs = np.outer(weights, weights).ravel()
     total = 0.0
-    for k in itertools.product(range(NODES), repeat=len(line.bounds) - 2):
+    for k in itertools.product(range(LEGENDRE_NODES), repeat=len(line.bounds) - 2):
         root, *rest = nodes[list(k)]
         errors = _evaluate(line, steps, np.array([root**2, *rest]), ends)
         total += 2 * root * weights[list(k)].prod() * float(pairs @ errors**2)

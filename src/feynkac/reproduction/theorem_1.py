@@ -36,7 +36,7 @@ SAMPLES, SCALED, CHUNK = 2**22, 2**19, 2**16
 DEGREE = 5
 SIZES = tuple(2**k for k in range(12, 19, 2))
 REPEATS = 8  # independent samples of the regression
-NODES = 2**19  # of the projection
+PROJECTION_NODES = 2**19  # of the projection
 TRAININGS: Mapping[str, dict[str, Any]] = {
     "network, fast method, 3 steps": {"method": "fast", "steps": 3},
     "network, fast method, 30 steps": {"method": "fast", "steps": 30},
@@ -117,7 +117,7 @@ def _samples(settings: Settings) -> int:
 
 
 def _key(settings: Settings, what: str) -> str:
-    sizes = f"{_samples(settings)} {DEGREE} {SIZES} {REPEATS} {NODES}"
+    sizes = f"{_samples(settings)} {DEGREE} {SIZES} {REPEATS} {PROJECTION_NODES}"
     return f"theorem-1 {what} {sizes} {dict(TRAININGS)} seed {settings.seeds[0]}"
 
 
@@ -217,7 +217,7 @@ def converge(settings: Settings) -> Row:
     domain = PUT.family.domain
     powers = indices(domain.dim, DEGREE)
     engine = torch.quasirandom.SobolEngine(domain.dim, scramble=True, seed=0)  # type: ignore[no-untyped-call]
-    nodes = 2 * engine.draw(NODES, dtype=torch.float64) - 1
+    nodes = 2 * engine.draw(PROJECTION_NODES, dtype=torch.float64) - 1
     target = project(lambda w: PUT.solution(PUT.placed(w)), powers, nodes)
     runs = [_regression(settings.seeds[0], k, powers, target) for k in range(REPEATS)]
     square = PUT.solution(PUT.placed(nodes)).square().mean() - target.square().sum()

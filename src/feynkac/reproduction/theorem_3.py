@@ -38,7 +38,7 @@ from feynkac.sampling.noise.noise import make_generator
 DIMS = tuple(range(1, 11))
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 POINTS = 512  # of each of the three kinds
-CHUNK = 256
+POINTS_AT_ONCE = 256
 INSIDE = 0.01  # of a piece: how far from its ends, where slopes jump
 
 Record = dict[str, Any]
@@ -112,7 +112,7 @@ def choose_points(dim: int, levels: int, count: int, generator: torch.Generator)
 
 def measure(network: ReluNetwork, family: HeatParaboloid, points: Tensor) -> dict[str, float]:
     """Largest errors seen of the value, of a slope, and of the gradient."""
-    parts = [_errors(network, family, block) for block in torch.split(points, CHUNK)]
+    parts = [_errors(network, family, block) for block in torch.split(points, POINTS_AT_ONCE)]
     return {name: max(part[name] for part in parts) for name in parts[0]}
 
 

@@ -46,7 +46,7 @@ MOST_LABELS = 6  # in the legend
 SAFETY = 0.85  # of the time, as steps may get slower
 
 
-class Effort(NamedTuple):
+class Scope(NamedTuple):
     """What is trained."""
 
     dims: tuple[int, ...]
@@ -54,20 +54,20 @@ class Effort(NamedTuple):
     steps: int
 
 
-FULL_EFFORT = Effort(tuple(range(1, 21)), tuple(2**k for k in range(8, 19)), 10_000)
-SCALED_EFFORT = Effort((1, 2, 5, 10, 20), tuple(2**k for k in range(8, 17, 2)), 5_000)
+FULL_SCOPE = Scope(tuple(range(1, 21)), tuple(2**k for k in range(8, 19)), 10_000)
+SCALED_SCOPE = Scope((1, 2, 5, 10, 20), tuple(2**k for k in range(8, 17, 2)), 5_000)
 
 
 def run(settings: Settings) -> Result:
     """Minimise the empirical risk for each dimension, sample size and seed; fit the exponents."""
-    effort = choose_effort(settings)
+    scope = choose_scope(settings)
     fits = [
         each
-        for dim, seed in itertools.product(effort.dims, settings.seeds)
-        for each in _stored(settings, dim, seed, effort)
+        for dim, seed in itertools.product(scope.dims, settings.seeds)
+        for each in _stored(settings, dim, seed, scope)
     ]
-    by_dim = {dim: [each for each in fits if each.dim == dim] for dim in effort.dims}
-    shown = effort.sizes[-1::-2][::-1]
+    by_dim = {dim: [each for each in fits if each.dim == dim] for dim in scope.dims}
+    shown = scope.sizes[-1::-2][::-1]
     return Result(
         name=NAME,
         title="Theorem 4: the number of samples for an excess risk ε, heat equation with Gaussian",
@@ -78,12 +78,12 @@ def run(settings: Settings) -> Result:
             *(f"s for ε = {eps:g}" for eps in TOLERANCES),
         ),
         rows=[
-            *(_row(by_dim[dim], shown) for dim in effort.dims),
+            *(_row(by_dim[dim], shown) for dim in scope.dims),
             _last_row(fits, len(shown)),
         ],
-        scale=FULL if settings.full else _scale(effort),
-        notes=tuple(_notes(fits, effort)),
-        data=_data(fits, by_dim) | {"steps": effort.steps},
+        scale=FULL if settings.full else _scale(scope),
+        notes=tuple(_notes(fits, scope)),
+        data=_data(fits, by_dim) | {"steps": scope.steps},
         figure=draw(fits),
     )
 
@@ -102,21 +102,21 @@ def _data(fits: list[Fit], by_dim: dict[int, list[Fit]]) -> dict[str, Any]:
     }
 
 
-def choose_effort(settings: Settings) -> Effort:
+def choose_scope(settings: Settings) -> Scope:
     """The full one, or the scaled one with as many steps as fit the budget."""
     if settings.full:
-        return FULL_EFFORT
+        return FULL_SCOPE
 
     def compute() -> int:
         settings.announce("timing a step")
         start = time.perf_counter()
-        setup, step = map(sum, zip(*map(_time, SCALED_EFFORT.dims), strict=True))
+        setup, step = map(sum, zip(*map(_time, SCALED_SCOPE.dims), strict=True))
         left = settings.budget - (time.perf_counter() - start)
         steps = SAFETY * (left / len(settings.seeds) - setup) / step
-        return max(1, min(SCALED_EFFORT.steps, int(steps)))
+        return max(1, min(SCALED_SCOPE.steps, int(steps)))
 
-    key = f"{NAME} steps {settings.budget:g} {settings.seeds} {SCALED_EFFORT}"
-    return SCALED_EFFORT._replace(steps=settings.store.once(key, compute))
+    key = f"{NAME} steps {settings.budget:g} {settings.seeds} {SCALED_SCOPE}"
+    return SCALED_SCOPE._replace(steps=settings.store.once(key, compute))
 
 
 def _time(dim: int, steps: int = 50) -> tuple[float, float]:
@@ -124,17 +124,17 @@ def _time(dim: int, steps: int = 50) -> tuple[float, float]:
     clock = []
     for number in (1, 1, 1 + steps):
         clock.append(time.perf_counter())
-        fit(dim, SCALED_EFFORT.sizes, 0, number)
+        fit(dim, SCALED_SCOPE.sizes, 0, number)
     _, setup, total = (b - a for a, b in itertools.pairwise([*clock, time.perf_counter()]))
     return setup, max(1e-4, (total - setup) / steps)
 
 
-def _stored(settings: Settings, dim: int, seed: int, effort: Effort) -> list[Fit]:
+def _stored(settings: Settings, dim: int, seed: int, scope: Scope) -> list[Fit]:
     def compute() -> list[dict[str, Any]]:
         settings.announce(f"d = {dim}, seed {seed}")
-        return [asdict(each) for each in fit(dim, effort.sizes, seed, effort.steps)]
+        return [asdict(each) for each in fit(dim, scope.sizes, seed, scope.steps)]
 
-    key = f"{NAME} d={dim} seed={seed} {effort.sizes} {effort.steps} {FACTOR} {HIDDEN}"
+    key = f"{NAME} d={dim} seed={seed} {scope.sizes} {scope.steps} {FACTOR} {HIDDEN}"
     return [Fit(**each) for each in settings.store.once(key, compute)]
 
 
@@ -234,17 +234,17 @@ def _by_dim(fits: list[Fit], of: Any) -> tuple[list[int], list[float]]:
     return dims, [of(d) if of else noise([e for e in fits if e.dim == d]) for d in dims]
 
 
-def _scale(effort: Effort) -> str:
-    sizes = f"s up to {effort.sizes[-1]:,} in place of {FULL_EFFORT.sizes[-1]:,}"
-    dims = f"d = {', '.join(map(str, effort.dims))} in place of all up to {FULL_EFFORT.dims[-1]}"
-    return f"{dims}, {sizes}, {effort.steps:,} steps in place of {FULL_EFFORT.steps:,}."
+def _scale(scope: Scope) -> str:
+    sizes = f"s up to {scope.sizes[-1]:,} in place of {FULL_SCOPE.sizes[-1]:,}"
+    dims = f"d = {', '.join(map(str, scope.dims))} in place of all up to {FULL_SCOPE.dims[-1]}"
+    return f"{dims}, {sizes}, {scope.steps:,} steps in place of {FULL_SCOPE.steps:,}."
 
 
-def _notes(fits: list[Fit], effort: Effort) -> list[str]:
+def _notes(fits: list[Fit], scope: Scope) -> list[str]:
     seeds = len({each.seed for each in fits})
     return [
         f"Networks with {HIDDEN} hidden layers of {FACTOR}(d + 2) ReLU neurons, clipped to [0, 1], "
-        f"and {effort.steps:,} steps of AdamW on the first s of a sample drawn once a seed. The "
+        f"and {scope.steps:,} steps of AdamW on the first s of a sample drawn once a seed. The "
         "excess risk ‖Φ̂ − ū‖² is measured against the closed form on fresh inputs. s for ε is the "
         "least s from which on the excess risk is at most ε, interpolated between the sizes tried; "
         f"– where ε is above {LEARNED:g} of the best constant's risk. All errors are standard "

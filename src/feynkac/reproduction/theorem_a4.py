@@ -29,7 +29,7 @@ REACHES = {"paper's": Reach(x=0.1, gamma=0.1), "unit": Reach(x=1.0, gamma=1.0)}
 DIMS = (1, 5, 20, 50, 150)
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 POINTS = 128  # of each of the three kinds
-CHUNK = 128
+POINTS_AT_ONCE = 128
 
 Record = dict[str, Any]
 
@@ -105,7 +105,7 @@ def measure(network: nn.Module, points: Tensor) -> float:
     family = HeatGaussian(dim=points.shape[1] - 2)
     errors = [
         float((network(block) - family.closed_form(*family.domain.split(block))).abs().max())
-        for block in torch.split(points, CHUNK)
+        for block in torch.split(points, POINTS_AT_ONCE)
     ]
     return max(errors)
 

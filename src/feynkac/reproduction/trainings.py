@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from feynkac.benchmarks.bench import Effort, Entry, yardstick_for
+from feynkac.benchmarks.bench import Entry, Thoroughness, yardstick_for
 from feynkac.methods.fast.choose_scheme import choose_scheme
 from feynkac.reproduction.published import TABLES, ErrorTable
 from feynkac.reproduction.result import FULL
@@ -22,7 +22,7 @@ from feynkac.solution import Solution
 
 SEEDS = (0, 1, 2, 3)
 """The paper's."""
-SCALED_EFFORT = Effort(paths=2**11)
+SCALED_EFFORT = Thoroughness(paths=2**11)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def describe_scheme(run: Run) -> str:
 
 def measure(trained: Trained, entry: Entry, settings: Settings) -> list[float]:
     """L1 of each solution on the same inputs, as `feynkac bench` measures it."""
-    effort = Effort() if settings.full else SCALED_EFFORT
+    effort = Thoroughness() if settings.full else SCALED_EFFORT
     runs = [solution.manifest.run for solution in trained.solutions]
 
     def compute() -> list[float]:

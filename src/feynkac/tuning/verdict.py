@@ -15,7 +15,7 @@ from feynkac.analysis.metrics import make_yardstick
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.solution import Solution
 
-PATHS = 2**14  # of a simulated reference
+REFERENCE_PATHS = 2**14  # of a simulated reference
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def judge(trial: int, trained: Mapping[int, Pair]) -> Verdict:
         return Verdict(trial, dict.fromkeys(pairs))
     run = known.manifest.run
     generator = make_generator(run.training.seed, "tuning")
-    yardstick = make_yardstick(known.family, run.method.scheme, generator, paths=PATHS)
+    yardstick = make_yardstick(known.family, run.method.scheme, generator, paths=REFERENCE_PATHS)
     return Verdict(
         trial,
         {

@@ -54,7 +54,7 @@ def test_the_optimiser_decides_the_objective(optimiser, kind, generator):
 def test_with_few_inputs_weights_of_slopes_are_levelled(optimiser, most):
     """Without that they differ by a factor of 26 for Bachelier's model."""
     objective, _ = fit(*plan(optimiser), fk.Bachelier())
-    weights = objective.scales.slopes
+    weights = objective.scales.weights
     ratio = float(weights.max() / weights.min())
     assert ratio <= most * (1 + 1e-5)
     assert (ratio > 10) == (most > 10)
@@ -88,8 +88,8 @@ def test_the_papers_objective_leaves_the_output_alone():
 
 def test_the_seed_alone_determines_the_scales():
     (first, _), (again, _), (other, _) = (fit(*plan(Muon(), seed=seed)) for seed in (0, 0, 1))
-    assert torch.equal(first.scales.slopes, again.scales.slopes)
-    assert not torch.equal(first.scales.slopes, other.scales.slopes)
+    assert torch.equal(first.scales.weights, again.scales.weights)
+    assert not torch.equal(first.scales.weights, other.scales.weights)
 
 
 def test_a_family_that_jumps_is_fitted_to_values_only():

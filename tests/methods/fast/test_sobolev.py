@@ -48,7 +48,7 @@ def literal_loss(network, batch, scales, family, slope_weight):
         misfit = (gradient - batch.gradients)[:, j] * network.std[j] / network.scale
         if j == domain.slices()["t"].start:
             misfit = misfit * 2.0 * batch.inputs[:, j].sqrt()
-        term = (scales.slopes[j] * misfit).square().mean()
+        term = (scales.weights[j] * misfit).square().mean()
         loss = loss + slope_weight / domain.dim * term
     return loss
 
@@ -98,7 +98,7 @@ def test_scales_are_those_of_the_solution(family, generator):
     rms = slopes.square().mean(0).sqrt()
     assert scales.shift.item() == pytest.approx(u.mean().item(), rel=0.02)
     assert scales.scale.item() == pytest.approx(u.std().item(), rel=0.02)
-    torch.testing.assert_close(scales.slopes.double(), 1.0 / rms, rtol=0.05, atol=0)
+    torch.testing.assert_close(scales.weights.double(), 1.0 / rms, rtol=0.05, atol=0)
 
 
 def test_the_smallest_slopes_can_be_lifted():
@@ -107,7 +107,7 @@ def test_the_smallest_slopes_can_be_lifted():
     network = make_smooth(family, torch.Generator().manual_seed(0))
     data = make_data(family, 2000, paths=16)
     plain, lifted = (
-        1.0 / measure_scales(data, network, torch.Generator().manual_seed(1), least).slopes
+        1.0 / measure_scales(data, network, torch.Generator().manual_seed(1), least).weights
         for least in (1e-3, 0.5)
     )
     assert 0 < (plain < 0.5 * plain.max()).sum() < len(plain)
@@ -192,7 +192,7 @@ def test_a_constant_solution_has_finite_scales(generator):
     scales = measure_scales(Data(Constant(), Exact(), Antithetic(), 64, 4), network, generator)
     assert scales.shift == 2.0
     assert scales.scale > 0
-    assert scales.slopes.isfinite().all()
+    assert scales.weights.isfinite().all()
 
 
 def test_a_nan_before_training_is_named(generator):

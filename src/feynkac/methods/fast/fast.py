@@ -170,7 +170,7 @@ class Fast(Method):
         network.scale.copy_(scales.scale.reshape(network.scale.shape))
         relative = scales.scale / scales.scale.mean()
         data = replace(data, batch_size=rows, paths=self.paths, relative=relative)
-        weight = self.slope_weight if data.slopes else 0.0
+        weight = self.slope_weight if data.with_slopes else 0.0
         return (SobolevProjection if few else SobolevGradient)(data, scales, weight)
 
     def length(self, family: Family) -> int:

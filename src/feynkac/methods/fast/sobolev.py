@@ -31,7 +31,7 @@ from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.training.diagnosis import bad_label
 from feynkac.training.objective import Batch, Objective
-from feynkac.training.optimisers.gauss_newton import Kaczmarz, solve_damped
+from feynkac.training.optimisers.gauss_newton import GaussNewtonSteps, solve_damped
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Data:
     noise: Noise
     batch_size: int
     paths: int
-    slopes: bool = True
+    with_slopes: bool = True
     """Whether they are wanted; across a jump a pathwise slope would be wrong."""
     relative: Tensor | None = None
     """Standard deviations of the components of u, relative to their mean; None: all alike."""
@@ -56,7 +56,7 @@ class Data:
         time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
         mix = self._mix(inputs, generator)
-        if not self.slopes:
+        if not self.with_slopes:
             values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
             return Batch(inputs, values, torch.zeros_like(inputs), mix)
         labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
@@ -79,7 +79,7 @@ class Scales:
 
     shift: Tensor
     scale: Tensor
-    slopes: Tensor
+    weights: Tensor
 
 
 def measure_scales(
@@ -124,7 +124,7 @@ class Sobolev(Objective):
         assert batch.mix is not None
         x, typical = network.normalise(batch.inputs), network.scale.mean()
         slopes = batch.gradients * network.stretch(batch.inputs) / typical
-        weights = self.scales.slopes * (self.slope_weight / x.shape[-1]) ** 0.5
+        weights = self.scales.weights * (self.slope_weight / x.shape[-1]) ** 0.5
         return Targets(
             x=x,
             mix=batch.mix * network.scale / typical,
@@ -173,7 +173,7 @@ class SobolevProjection(Sobolev):
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
     ) -> Tensor:
         """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
-        assert isinstance(optimiser, Kaczmarz)
+        assert isinstance(optimiser, GaussNewtonSteps)
         core, settings = smooth_core(network), optimiser.settings
         x, mix, values, slopes, weights = self.targets(network, batch)
         fitted = x.shape[-1] if self.slope_weight > 0 else 0

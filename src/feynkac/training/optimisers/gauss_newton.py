@@ -34,12 +34,12 @@ class GaussNewton(Optimiser):
     damping: Positive = 1e-3
     """λ, relative to the mean diagonal of J Jᵀ."""
 
-    def build(self, network: nn.Module) -> "Kaczmarz":
+    def build(self, network: nn.Module) -> "GaussNewtonSteps":
         """The update rule; the direction is the objective's work."""
-        return Kaczmarz(network.parameters(), self)
+        return GaussNewtonSteps(network.parameters(), self)
 
 
-class Kaczmarz(torch.optim.Optimizer):
+class GaussNewtonSteps(torch.optim.Optimizer):
     """θ ← θ − η d, where d = μ d_prev + grad."""
 
     def __init__(self, parameters: Iterable[nn.Parameter], settings: GaussNewton) -> None:
