@@ -100,7 +100,7 @@ def library_step(run: Run, family: fk.Family, compiling: bool) -> Step:
     optimiser = run.method.optimiser.build(network)
     state = State(network, optimiser, make_generator(0, "training"))
     objective = MeanSquare(family, run.method.scheme, run.method.batch_size)
-    return lambda: update(state, objective, family.domain, run.method.learning_rate, STEPS)
+    return lambda: update(state, objective, family.domain, run.method.rate, STEPS)
 
 
 def milliseconds(step: Step) -> float:

@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import feynkac
+from feynkac.benchmarks.bench import ENTRIES
+from feynkac.benchmarks.bench_table import Bench
 from feynkac.interfaces.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -129,3 +131,16 @@ def test_the_site_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path]
     subprocess.run(command, cwd=ROOT, check=True)
     assert 'src="http' not in (tmp_path / "index.html").read_text()
+
+
+def test_the_readme_shows_what_the_benchmark_printed():
+    kept = json.loads((ROOT / "docs" / "results" / "bench.json").read_text())
+    assert Bench.read(kept).markdown() in (ROOT / "README.md").read_text()
+
+
+def test_the_published_benchmark_kept_its_budgets():
+    kept = Bench.read(json.loads((ROOT / "docs" / "results" / "bench.json").read_text()))
+    for row in kept.rows:
+        budget = next(entry.budget for entry in ENTRIES if entry.name == row.name)
+        assert len(row.seconds_by_seed) == kept.seeds == 4
+        assert row.seconds_by_seed == pytest.approx([budget] * 4, rel=0.05)

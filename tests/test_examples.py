@@ -27,10 +27,10 @@ def heun():
 
 
 def test_a_method_of_ones_own_learns(plain_adam):
-    method = plain_adam(batch_size=256, paths=8)
+    method = plain_adam(batch_size=128, paths=8, learning_rate=1e-2)
     solution = fk.solve(fk.BlackScholes(), method, steps=300, evaluations=1)
     errors = solution.error(5000)
-    assert errors.l1 < errors.linear_baseline / 2
+    assert errors.l1 < errors.mean_baseline / 1.5
 
 
 def test_a_method_of_ones_own_is_saved_and_loaded(plain_adam, tmp_path):
@@ -66,7 +66,7 @@ def test_a_scheme_of_ones_own_has_its_order(heun):
 
 def test_a_scheme_of_ones_own_solves_and_is_asked_for_on_loading(heun, tmp_path):
     method = fk.Fast(scheme=heun(steps=2), batch_size=16, paths=4)
-    fk.solve(fk.DoubleWell(dim=2), method, steps=2, evaluations=1, out=tmp_path)
+    fk.solve(fk.BlackScholes(), method, steps=2, evaluations=1, out=tmp_path)
     assert fk.load(tmp_path).manifest.run.method.scheme == heun(steps=2)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["run"]["method"]["scheme"]["kind"] == "heun"

@@ -80,7 +80,7 @@ def solve(
     Example:
         >>> import feynkac as fk
         >>> fk.solve(fk.BlackScholes(), fk.Fast(width=32), steps=3).manifest.parameters
-        3057
+        2977
     """
     clock = Clock()
     lengths = {"steps": steps, "budget": budget, "seed": seed}
@@ -190,7 +190,7 @@ class _Execution:
         decisions, pace = self._continue(state) or self._begin(state, objective)
         training = replace(run.training, evaluations=decisions.evaluations)
         hooks = self._hooks(state, decisions, report)
-        rate = method.learning_rate
+        rate = method.rate
         pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
         return self._finish(state, decisions, pace)
 
@@ -226,7 +226,7 @@ class _Execution:
         self, state: State, objective: Objective, budget: float
     ) -> tuple[Decisions, Pace]:
         """How many steps and evaluations this machine can do within the budget."""
-        team, share, rate = self.team, SMALL_SHARE * budget, self.run.method.learning_rate
+        team, share, rate = self.team, SMALL_SHARE * budget, self.run.method.rate
         bias = self._bias(Allowance(share)) if self.leads else None
         step = time_step(state, objective, self.family.domain, rate, team, enough=share)
         evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1

@@ -47,7 +47,7 @@ def manifest() -> Manifest:
     run = make_run(family, "paper", {"architecture": Multilevel(levels=2, factor=2), "steps": 7})
     history = [{"step": 7, "seconds": 0.1, "l1": 1 / 3, "linear_baseline": None}]
     return make_manifest(
-        run, family.domain, steps=7, paths=1, seconds=0.1, parameters=200, history=history
+        run, family.domain, steps=7, seconds=0.1, parameters=200, history=history
     )
 
 
@@ -81,7 +81,7 @@ def test_holds_two_files_of_plain_data(folder):
 
 def test_manifest_says_where_it_comes_from(folder):
     data = json.loads((folder / MANIFEST).read_bytes())
-    assert data["format"] == 2
+    assert data["format"] == 3
     assert data["versions"].keys() == {"feynkac", "torch", "python"}
     assert data["run"]["family"] == {
         "name": "black-scholes",
@@ -240,7 +240,7 @@ DAMAGE = {
     "history edited": (edit(history=[]), "does not have the sha256 that it says"),
     "checksum removed": (edit(sha256=None), "does not have the sha256 that it says"),
     "manifest with NaN": (edit(seconds=float("nan")), "NaN is not JSON"),
-    "unknown format": (alter(format=3), r"another version: format: Input should be 1 or 2"),
+    "unknown format": (alter(format=4), r"another version: format: Input should be 3"),
     "unknown field": (alter(code="print(1)"), "code: Extra inputs are not permitted"),
     "steps negative": (alter(steps=-1), r"steps: Input should be greater .* \(got -1\)"),
     "run missing": (alter(run=None), "run: Input should be"),
@@ -290,15 +290,6 @@ def test_any_flipped_bit_of_the_manifest_is_noticed_or_means_nothing(folder, man
         except ArtifactError:
             continue
         assert again == found
-
-
-def test_an_artifact_of_format_1_still_loads(folder):
-    """As they were written before manifests had a checksum."""
-    data = unseal((folder / MANIFEST).read_bytes()) | {"format": 1}
-    del data["training_seconds"]
-    (folder / MANIFEST).write_text(json.dumps(data))
-    found, _ = read_artifact(folder)
-    assert (found.steps, found.training_seconds) == (7, None)
 
 
 def test_an_unfinished_run_is_told_from_no_run(tmp_path):

@@ -86,7 +86,7 @@ def losses(name, team, poisoned=math.inf):
     objective = Double(inner, poisoned, [])
     found = []
     hooks = Hooks(report=lambda progress: found.append(progress.loss))
-    rate = method.learning_rate
+    rate = method.rate
     train(state, objective, FAMILY.domain, training, rate, Pace.of(STEPS), hooks, team)
     return found + [float(p.detach().abs().sum()) for p in state.network.parameters()]
 
@@ -130,7 +130,7 @@ def interrupted(team, folder):
 def budgeted(team, folder):
     run = planned("gauss-newton", steps=None, budget=4.0, paths=None)
     solution = execute(run, FAMILY, folder / "budgeted", team=team)
-    return [solution.manifest.steps, len(solution.manifest.history)]
+    return [solution.manifest.steps]
 
 
 JOBS = (all_losses, poisoned_loss, interrupted, budgeted)

@@ -73,8 +73,9 @@ class Bench:
         return cls(**data | {"rows": tuple(Row(**row) for row in data["rows"])})
 
     def markdown(self) -> str:
-        """The main table, as in the README."""
-        return markdown_table(*self.table())
+        """Both tables, as in the README."""
+        tables = [self.table(), *([self.greeks()] if self.greeks()[1] else [])]
+        return "\n\n".join(markdown_table(*table) for table in tables)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Columns and rows of the main table."""

@@ -170,7 +170,7 @@ def reach(
     state.seconds += time.perf_counter() - start
     met = False
     while state.step < steps and not met and state.seconds < limit:
-        loss = update(state, objective, family.domain, run.method.learning_rate, Pace.of(steps))
+        loss = update(state, objective, family.domain, run.method.rate, Pace.of(steps))
         if due := state.step % every == 0 or state.step == steps:
             met = _measure(state, family, seed, inputs) <= target
             if checkpoint:

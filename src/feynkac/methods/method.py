@@ -82,7 +82,7 @@ class Method(Part):
     def space(self, family: Family) -> Space[Self]:
         """What a search may vary, and in which ranges."""
 
-    def learning_rate(self, step: int, done: float) -> float:
+    def rate(self, step: int, done: float) -> float:
         """Of update number `step`, with a fraction `done` of the run behind it."""
         return self.schedule.rate(self.optimiser.learning_rate, step, done)
 
