@@ -9,7 +9,7 @@ takes those whose method, steps, batch size and seed are the ones it asks for.
 import argparse
 from pathlib import Path
 
-from feynkac.reproduction.store import keep_training
+from feynkac.benchmarks.store import keep_training
 
 
 def main() -> None:

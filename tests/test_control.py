@@ -10,8 +10,8 @@ import feynkac as fk
 from feynkac.analysis.estimators import candidates
 from feynkac.analysis.martingale import Control
 from feynkac.runs.artifact import MANIFEST
+from feynkac.runs.folder import CONTROL
 from feynkac.sampling.visited import VisitedDomain
-from feynkac.solution import CONTROL
 
 FAMILY = fk.BlackScholes()
 ANYWHERE = fk.Domain(**{**FAMILY.domain.boxes, "x": fk.Box(1e-3, 1e3)})

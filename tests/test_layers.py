@@ -107,7 +107,7 @@ def test_the_graph_sees_imports_of_every_kind():
     assert "feynkac.families.measures.box" in GRAPH["feynkac.families.domain"]  # at the top
     assert "feynkac.solver" in GRAPH["feynkac.interfaces.solving"]  # inside a function
     assert "feynkac.solution" in GRAPH["feynkac"]  # for type checking
-    assert "matplotlib.figure" in GRAPH["feynkac.plotting.answers"]  # an extra
+    assert "matplotlib.figure" in GRAPH["feynkac.plotting.pictures"]  # an extra
 
 
 def run(code):

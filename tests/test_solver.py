@@ -191,7 +191,10 @@ def test_given_settings_replace_the_papers():
         ({"seed": -1}, r"seed: .* \(got -1\)"),
         ({"paths": 0}, r"paths: .* \(got 0\)"),
         ({"evaluations": 0}, r"evaluations: .* \(got 0\)"),
-        ({"batchsize": 64}, r"batchsize: Unexpected keyword argument \(got 64\)"),
+        (
+            {"batchsize": 64},
+            r"'paper' has no setting called 'batchsize'; did you mean 'batch_size'",
+        ),
         ({"method": "magic"}, "unknown method 'magic'; there are: fast, paper"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import feynkac
 import feynkac as fk
 from feynkac.benchmarks.demo import run_demo
 from feynkac.errors import ArtifactError, InputError
@@ -65,17 +66,22 @@ def test_another_seed_needs_another_folder(result, folder):
         run_demo(folder, seed=1, **TINY)
 
 
-def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch):
+def hide_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.delitem(sys.modules, "feynkac.plotting.figures", raising=False)
+    for name in [name for name in sys.modules if name.startswith("feynkac.plotting")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(feynkac, "plotting", raising=False)
+
+
+def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch):
+    hide_matplotlib(monkeypatch)
     with pytest.raises(InputError, match=r'the demo draws figures: pip install "feynkac\[plot\]"'):
         run_demo(tmp_path / "run", **TINY)
     assert not (tmp_path / "run").exists()
 
 
 def test_without_matplotlib_solve_draws_no_curve(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.delitem(sys.modules, "feynkac.plotting.figures", raising=False)
+    hide_matplotlib(monkeypatch)
     tiny = ["--steps", "2", "--batch-size", "16", "--paths", "8", "--out", str(tmp_path)]
     assert CliRunner().invoke(app, ["solve", "black-scholes", *tiny]).exit_code == 0
     assert not (tmp_path / "error.png").exists()

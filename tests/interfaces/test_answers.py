@@ -12,10 +12,8 @@ from feynkac.families.catalogue import find_family
 from feynkac.interfaces.answers import (
     answer,
     answer_rows,
-    beware,
     certificate_answer,
     sensitivities,
-    sweep,
 )
 from feynkac.solution import Solution
 
@@ -125,91 +123,13 @@ def test_rows_of_arrays_are_rounded(paraboloid):
     assert rows["∂u/∂x"][1:] == ["[2.0, 2.4]", ""]
 
 
-# Sensitivities and what to beware of
+# Sensitivities
 
 
 def test_sensitivities_are_an_answer_with_warnings(put):
     found = sensitivities(put, AT)
-    assert found == answer(put, AT, greeks=True) | {"warnings": beware(put)}
+    assert found == answer(put, AT, greeks=True) | {"warnings": put.warnings}
     assert list(found["greeks"]) == list(found["closed_form"]["greeks"]) == GREEKS
-
-
-@pytest.mark.parametrize(
-    ("family", "architecture", "warned"),
-    [
-        (fk.BlackScholes(), fk.Multilevel(levels=2, factor=2), ["not smooth"]),
-        (fk.BlackScholes(), fk.FeedForward(levels=2, factor=2), ["not smooth"]),
-        (fk.BlackScholes(), fk.Multilevel(levels=2, factor=2, activation="silu"), []),
-        (DIGITAL, fk.Multilevel(levels=2, factor=2), ["jumps", "not smooth"]),
-        (DIGITAL, fk.Multilevel(levels=2, factor=2, activation="tanh"), ["jumps"]),
-    ],
-    ids=str,
-)
-def test_beware_of_jumps_and_kinks(family, architecture, warned):
-    settings = SMALL | {"architecture": architecture}
-    solution = fk.solve(family, steps=1, **settings)
-    found = beware(solution)
-    assert len(found) == len(warned)
-    assert all(word in warning for word, warning in zip(warned, found, strict=True))
-    kinked = "not smooth" in warned
-    assert (solution.hessian("x", "x", **AT).item() == 0.0) == kinked
-
-
-def test_a_fast_solution_needs_no_warning():
-    solution = fk.solve(fk.BlackScholes(), steps=1, batch_size=16, paths=8, evaluations=1)
-    assert beware(solution) == []
-
-
-# Sweeps
-
-
-def test_a_sweep_along_one_variable(put):
-    found = sweep(put, AT, ["sigma"], 6)
-    sigma = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    assert found["over"] == {"sigma": pytest.approx(sigma)}
-    assert found["at"] == {"x": 9.5, "t": 0.5, "strike": 11.0}
-    assert found["surfaces"]["value"] == pytest.approx(put(**AT | {"sigma": sigma}).tolist())
-    assert list(found["surfaces"]) == ["value", *GREEKS]
-    assert found["warnings"] == beware(put)
-
-
-def test_a_sweep_along_two_variables_has_the_first_along_rows(put):
-    found = sweep(put, {"sigma": 0.35, "strike": 11.0}, ["t", "x"], 3)
-    assert list(found["over"]) == ["t", "x"]
-    delta = found["surfaces"]["delta"]
-    for i, t in enumerate((0.0, 0.5, 1.0)):
-        for j, x in enumerate((9.0, 9.5, 10.0)):
-            alone = put.greeks(x=x, t=t, sigma=0.35, strike=11.0)["delta"].item()
-            assert delta[i][j] == pytest.approx(alone, rel=1e-4, abs=1e-7)
-
-
-def test_without_named_greeks_a_sweep_has_first_derivatives(paraboloid, basket):
-    found = sweep(paraboloid, {"x": 1.0, "sigma": 0.5}, ["t"], 4)
-    assert list(found["surfaces"]) == ["value", "∂u/∂t"]
-    vectors_of_one = sweep(basket, {"t": 0.5, "sigma": 0.3, "mu": 0.3, "strike": 11.0}, ["x"], 4)
-    assert list(vectors_of_one["surfaces"]) == ["value", "∂u/∂x", "∂u/∂t", "∂u/∂strike"]
-    assert all(len(surface) == 4 for surface in vectors_of_one["surfaces"].values())
-
-
-@pytest.mark.parametrize(
-    ("at", "over", "message"),
-    [
-        ({}, ["x", "x"], "one variable, or two different ones"),
-        ({}, ["x", "t", "sigma"], "one variable, or two different ones"),
-        ({}, ["rho"], "cannot run through 'rho'; scalar variables are: x, t, sigma, strike"),
-        ({"x": [9.1, 9.2, 9.3]}, ["t"], "a sweep starts from one input"),
-        ({"x": [[9.1], [9.2]]}, ["t"], "a sweep starts from one input"),
-        ({"x": 11.0}, ["t"], r"x = 11 lies outside \[9, 10\]"),
-    ],
-)
-def test_a_sweep_that_makes_no_sense_is_refused(put, at, over, message):
-    with pytest.raises(InputError, match=message):
-        sweep(put, AT | at, over, 3)
-
-
-def test_a_sweep_of_a_vector_is_refused(paraboloid):
-    with pytest.raises(InputError, match="cannot run through 'x'; scalar variables are: t"):
-        sweep(paraboloid, {"t": 0.5, "sigma": 0.5}, ["x"], 3)
 
 
 # Certificates

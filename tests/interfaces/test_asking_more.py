@@ -197,18 +197,18 @@ def test_greeks_along_two_variables(put, tmp_path):
 
 def test_a_relu_network_is_warned_of(relu, tmp_path):
     found = results("greeks", relu, "--at", AT)
-    assert found["warnings"] == [NOT_SMOOTH]
+    assert NOT_SMOOTH in found["warnings"]
     assert found["greeks"]["gamma"] == found["greeks"]["volga"] == 0.0
     sweep = ["--over", "x", "--out", tmp_path / "x.png"]
     for arguments in (["greeks"], ["greeks", *sweep], ["query", "--greeks"]):
         command, *options = arguments
         result = shown(command, relu, "--at", AT, *options)
-        assert result.stderr == f"warning: {NOT_SMOOTH}\n"
+        assert f"warning: {NOT_SMOOTH}\n" in result.stderr
 
 
 def test_a_payoff_that_jumps_is_warned_of(digital):
     folder, spec = digital
-    (warning,) = results("greeks", folder, "--family", spec, "--at", AT)["warnings"]
+    *_, warning = results("greeks", folder, "--family", spec, "--at", AT)["warnings"]
     assert "the initial condition jumps" in warning
     assert "(delta, gamma) are unreliable" in warning
 

@@ -71,4 +71,4 @@ def test_another_search_in_the_folder_is_not_touched(tmp_path):
 
 
 def test_help_says_how_trials_share_the_machine():
-    assert "One trial a CPU, with one thread each" in run("tune", "--help").stdout
+    assert "One trial per CPU, with one thread each" in run("tune", "--help").stdout

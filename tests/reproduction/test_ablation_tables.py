@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import feynkac as fk
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import scaling
 from feynkac.reproduction.ablation_tables import (
     count_same_order,
@@ -22,7 +23,6 @@ from feynkac.reproduction.ablations import BLACK_SCHOLES, PARABOLOID
 from feynkac.reproduction.result import render
 from feynkac.reproduction.scaling import paper_run
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 
 SMALL = replace(
     PARABOLOID,

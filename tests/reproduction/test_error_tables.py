@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from feynkac.benchmarks.store import Store, name_of
 from feynkac.methods.paper import column as table_5
 from feynkac.reproduction.error_tables import (
     TRUE_PDE,
@@ -15,7 +16,6 @@ from feynkac.reproduction.error_tables import (
 from feynkac.reproduction.published import TABLES
 from feynkac.reproduction.scaling import paper_run
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store, name_of
 from feynkac.reproduction.trainings import (
     train_black_scholes,
     train_fast,

@@ -2,6 +2,7 @@
 
 import torch
 
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction.figure_1 import (
     BINS,
     binned,
@@ -10,7 +11,6 @@ from feynkac.reproduction.figure_1 import (
     simulate_path,
 )
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 
 
 def test_means_of_targets_are_those_of_the_solution(generator):

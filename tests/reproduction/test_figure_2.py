@@ -2,10 +2,10 @@
 
 import pytest
 
+from feynkac.benchmarks.store import Store
 from feynkac.networks.multilevel import Multilevel
 from feynkac.reproduction.figure_2 import Spot, residuals, run, trace
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 
 
 def defined(levels):

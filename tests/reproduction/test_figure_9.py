@@ -7,6 +7,7 @@ from statistics import mean
 import pytest
 
 from feynkac.benchmarks.dimensions import Point
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import figure_9
 from feynkac.reproduction.figure_9 import (
     FULL_PLANS,
@@ -21,7 +22,6 @@ from feynkac.reproduction.figure_9 import (
 )
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 
 
 def point(dim: int, steps: int | None, seconds: float = 1.0) -> Point:

@@ -11,6 +11,7 @@ import QuantLib as ql  # noqa: N813
 import torch
 
 import feynkac as fk
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import line_figures
 from feynkac.reproduction.line_figures import (
     QUANTITIES,
@@ -22,7 +23,6 @@ from feynkac.reproduction.line_figures import (
 )
 from feynkac.reproduction.result import render
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.trainings import Trained
 
 BY_NAME = {view.name: view for view in VIEWS}

@@ -8,11 +8,11 @@ import pytest
 
 import feynkac as fk
 from feynkac.benchmarks import bench
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import not_run
 from feynkac.reproduction.not_run import duration, present, project_all, run
 from feynkac.reproduction.published import FIGURE_9_STEPS
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 
 SECONDS = {
     "black-scholes": 0.25,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from feynkac.benchmarks.store import Store, Used
 from feynkac.errors import InputError
 from feynkac.reproduction.registry import (
     ITEMS,
@@ -18,7 +19,6 @@ from feynkac.reproduction.registry import (
 )
 from feynkac.reproduction.result import read_provenance
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store, Used
 
 PAGES = Path(__file__).parents[2] / "docs" / "results"
 

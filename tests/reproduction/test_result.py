@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
+from feynkac.benchmarks.store import Used
 from feynkac.reproduction.result import (
     FULL,
     Provenance,
@@ -15,7 +16,6 @@ from feynkac.reproduction.result import (
     read_provenance,
     render,
 )
-from feynkac.reproduction.store import Used
 
 COMMANDS = ("feynkac reproduce table-9 --full --seeds 0,3",)
 PROVENANCE = Provenance((0, 3), 12.4, {"feynkac": "1.0"}, "2 threads", commands=COMMANDS)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import feynkac as fk
+from feynkac.benchmarks.store import Store
 from feynkac.methods.paper import column as table_5
 from feynkac.reproduction import scaling
 from feynkac.reproduction.scaling import (
@@ -19,7 +20,6 @@ from feynkac.reproduction.scaling import (
     round_down,
 )
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.solver import make_run
 
 FAMILIES = [fk.BlackScholes(), fk.BasketPut(), fk.HeatParaboloid(), fk.HeatGaussian()]

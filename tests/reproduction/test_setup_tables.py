@@ -8,6 +8,7 @@ import torch
 from feynkac.methods.search import PAPER_RANGES
 
 import feynkac as fk
+from feynkac.benchmarks.store import Store
 from feynkac.methods.dimension import Choice
 from feynkac.methods.paper import Column
 from feynkac.networks.architecture import Linear
@@ -15,7 +16,6 @@ from feynkac.networks.network import make_network
 from feynkac.reproduction import setup_tables
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.setup_tables import table_5, table_6
-from feynkac.reproduction.store import Store
 
 PAPER = {
     "D_σ": ("[0.1, 0.6]", "[0.1, 0.6]^3×3×4", "[0, 1]^10×10", "[0, 0.1]"),

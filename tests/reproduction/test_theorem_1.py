@@ -5,9 +5,9 @@ import json
 import pytest
 import torch
 
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import theorem_1
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.theorem_1 import (
     HEAT,
     PUT,

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from feynkac.benchmarks.store import Store
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.reproduction import theorem_2
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.weak_error import Case
 from feynkac.sampling.schemes.log_ode import LogOde
 

@@ -5,13 +5,13 @@ import json
 import pytest
 import torch
 
+from feynkac.benchmarks.store import Store
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.reproduction import theorem_3
 from feynkac.reproduction.relu_calculus import ReluNetwork
 from feynkac.reproduction.relu_paraboloid import guarantee, paraboloid
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.theorem_3 import (
     breakpoint_gap,
     choose_points,

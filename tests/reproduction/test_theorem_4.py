@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import theorem_4
 from feynkac.reproduction.empirical_risk import Fit
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.theorem_4 import Scope, choose_scope, draw
 
 

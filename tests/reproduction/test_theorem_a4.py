@@ -5,12 +5,12 @@ import json
 import pytest
 import torch
 
+from feynkac.benchmarks.store import Store
 from feynkac.reproduction import theorem_a4
 from feynkac.reproduction.relu_calculus import ReluNetwork, affine
 from feynkac.reproduction.relu_gaussian import Plan, Reach, gaussian
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import Store
 from feynkac.reproduction.theorem_a4 import (
     choose_points,
     examine,

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.analysis.debiasing import mean_absolute
-from feynkac.analysis.metrics import CHUNK, Yardstick
+from feynkac.analysis.metrics import ROWS_AT_ONCE, Yardstick
 from feynkac.analysis.partials import Map
 
 SIGNIFICANT = 2.0  # standard errors
@@ -51,7 +51,7 @@ def compare_maps(f: Map, g: Map, yardstick: Yardstick) -> Comparison:
 def _differences(u: Map, yardstick: Yardstick) -> Tensor:
     """(u − ū) / (1 + |ū|).  Shape: `(N, outputs)`."""
     with torch.no_grad():
-        values = torch.cat([u(block) for block in torch.split(yardstick.points, CHUNK)])
+        values = torch.cat([u(block) for block in torch.split(yardstick.points, ROWS_AT_ONCE)])
     truth = yardstick.reference.value
     difference: Tensor = (values.double() - truth) / (1.0 + truth.abs())
     return difference

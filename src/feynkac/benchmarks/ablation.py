@@ -8,6 +8,7 @@ from feynkac.analysis.metrics import Yardstick
 from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench import Thoroughness, yardstick_for
 from feynkac.clock import Clock
+from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
 from feynkac.methods import Fast
 from feynkac.methods.method import unset
@@ -168,7 +169,10 @@ def run_ablation(
     announce: Callable[[str], None] = lambda _text: None,
 ) -> Ablation:
     """Train the default and each variant for `budget` and measure all with one yardstick."""
-    lengths = {"budget": budget, "seed": seed, "evaluations": 1}
+    try:
+        lengths = {"budget": seconds(budget), "seed": seed, "evaluations": 1}
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
     method = Fast().resolve(family)
     announce(f"{family.name()}: reference")
     warm = make_run(family, method, {"steps": 2, "seed": seed})
@@ -179,7 +183,7 @@ def run_ablation(
         announce(f"{family.name()}: {name}")
         best = variants[0].l1 if variants else None
         variants.append(_measure(name, changed, family, lengths, yardstick, best, report))
-    return Ablation(family.name(), seconds(budget), seed, tuple(variants))
+    return Ablation(family.name(), lengths["budget"], seed, tuple(variants))
 
 
 def variant_methods(family: Family, method: Fast) -> dict[str, Fast]:

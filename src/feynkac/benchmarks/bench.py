@@ -26,6 +26,7 @@ from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.analysis.partials import greek_value
 from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench_table import PAPER, REMEASURED, Bench, Row
+from feynkac.benchmarks.store import Store
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm, Family, NamedGreeks
 from feynkac.families.models.basket_put import BasketPut
@@ -34,7 +35,6 @@ from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.methods import Fast, Paper
 from feynkac.networks.architecture import Architecture
-from feynkac.reproduction.store import Store
 from feynkac.runs.run import Run
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.effort import REPLICATES

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from feynkac.analysis.rounding import error_text, number
-from feynkac.reproduction.result import markdown_table
+from feynkac.benchmarks.markdown import markdown_table
 
 PAPER = "the paper"
 REMEASURED = "the authors' weights, re-measured: docs/results/authors-weights.json"

@@ -47,7 +47,7 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Ask RUN for values, Greeks and certificates at given inputs."""
-    from feynkac.interfaces.answers import answer, answer_rows, beware, certificate_answer
+    from feynkac.interfaces.answers import answer, answer_rows, certificate_answer
     from feynkac.interfaces.console import print_table
 
     if tolerance is not None and not certify:
@@ -68,7 +68,7 @@ def query(
             records = checked.record()
             found["certificate"] = records[0] if len(records) == 1 else records
     if greeks:
-        _warn(beware(solution))
+        _warn(solution.warnings)
     if as_json:
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):

@@ -137,8 +137,8 @@ def bench(
 ) -> None:
     """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
     from feynkac.benchmarks.bench import Thoroughness, choose_entries, run_bench
+    from feynkac.benchmarks.store import Store
     from feynkac.interfaces.console import print_table, training_display
-    from feynkac.reproduction.store import Store
 
     if suite == "catalogue":
         return _bench_catalogue(family or [], seeds, budget_scale, as_json)

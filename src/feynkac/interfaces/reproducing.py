@@ -47,12 +47,12 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Make a result of the paper anew. Run the same command again to resume it."""
+    from feynkac.benchmarks.store import Store
     from feynkac.interfaces.console import print_table, training_display
     from feynkac.reproduction.registry import find_items
     from feynkac.reproduction.registry import render as write_pages
     from feynkac.reproduction.registry import reproduce as make
     from feynkac.reproduction.settings import METHODS, Settings
-    from feynkac.reproduction.store import Store
 
     if full and budget:
         raise InputError("--full takes the time it needs; omit --budget.")

@@ -6,6 +6,7 @@ SCHEMES = ("EulerMaruyama", "Milstein", "NinomiyaVictoir", "LogOde", "FamilyStep
 OPTIONS = {
     "extrapolate=True": "--extrapolate",
     "retrain=True": "--retrain",
+    "choose another folder": "choose another folder (--out)",
     "load(folder, family=…)": "--family path/to/file.py:ClassName",
     "`inputs=`": "--inputs",
     "`paths=`": "--paths",

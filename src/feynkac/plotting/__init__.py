@@ -3,7 +3,8 @@
 fk.plot.sweep(solution.sweep("x", t=0.5, …)).savefig("sweep.png")
 """
 
-from feynkac.plotting.answers import (
+from feynkac.plotting.history import history
+from feynkac.plotting.pictures import (
     calibration,
     error_map,
     posterior,
@@ -11,7 +12,6 @@ from feynkac.plotting.answers import (
     sweep,
     uncertainty,
 )
-from feynkac.plotting.history import history
 
 __all__ = [
     "calibration",

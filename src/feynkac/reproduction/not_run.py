@@ -14,6 +14,7 @@ from statistics import mean
 from typing import Any
 
 from feynkac.benchmarks.bench import project_paper, time_paper_step
+from feynkac.benchmarks.store import name_of
 from feynkac.families.family import Family
 from feynkac.networks.architecture import Architecture
 from feynkac.reproduction.ablations import BLACK_SCHOLES, PARABOLOID
@@ -22,7 +23,6 @@ from feynkac.reproduction.published import ABLATION_STEPS, FIGURE_9_STEPS, TABLE
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.scaling import paper_run
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import name_of
 from feynkac.reproduction.trainings import SEEDS
 
 NAME = "not-run"

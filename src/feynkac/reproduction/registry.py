@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from feynkac.benchmarks.markdown import markdown_table
+from feynkac.benchmarks.store import Used
 from feynkac.errors import InputError
 from feynkac.files import write_atomically
 from feynkac.reproduction.ablation_tables import present_study, run_study
@@ -27,12 +29,10 @@ from feynkac.reproduction.result import (
     Result,
     describe_machine,
     describe_versions,
-    markdown_table,
     read_provenance,
 )
 from feynkac.reproduction.settings import METHODS, Settings
 from feynkac.reproduction.setup_tables import table_5, table_6
-from feynkac.reproduction.store import Used
 from feynkac.reproduction.theorem_1 import run as theorem_1
 from feynkac.reproduction.theorem_2 import run as theorem_2
 from feynkac.reproduction.theorem_3 import run as theorem_3

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from matplotlib.figure import Figure
 
+from feynkac.benchmarks.markdown import markdown_table
+from feynkac.benchmarks.store import Used
 from feynkac.files import make_folder, write_atomically
-from feynkac.reproduction.store import Used
 
 FULL = "full"
 FORMATS = ("png", "svg")
@@ -170,19 +171,6 @@ class Result:
         for kind, content in contents.items():
             write_atomically(paths[kind], content)
         return list(paths.values())
-
-
-def markdown_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Columns and rows as Markdown.
-
-    Example:
-        >>> print(markdown_table(("a", "b"), [("1", "2")]))
-        | a | b |
-        | --- | --- |
-        | 1 | 2 |
-    """
-    lines = [columns, ("---",) * len(columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def render(figure: Figure, kind: str) -> bytes:

@@ -10,13 +10,13 @@ import time
 from dataclasses import dataclass, replace
 from statistics import median
 
+from feynkac.benchmarks.store import name_of
 from feynkac.families.family import Family
 from feynkac.methods import Paper
 from feynkac.methods.paper import column as table_5
 from feynkac.networks.architecture import Architecture
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
-from feynkac.reproduction.store import name_of
 from feynkac.runs.run import Run
 from feynkac.solver import execute, make_run
 
@@ -48,7 +48,7 @@ def paper_run(
 
     Example:
         >>> from pathlib import Path
-        >>> from feynkac.reproduction.store import Store
+        >>> from feynkac.benchmarks.store import Store
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> run = paper_run(Settings(Store(Path())), BlackScholes(), seed=0, steps=1200)
         >>> run.method.schedule.patience, run.training.evaluations
@@ -148,7 +148,7 @@ def describe_scale(run: Run, family: Family, whole: int | None = None) -> str:
 
     Example:
         >>> from pathlib import Path
-        >>> from feynkac.reproduction.store import Store
+        >>> from feynkac.benchmarks.store import Store
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> settings, family = Settings(Store(Path())), BlackScholes()
         >>> describe_scale(paper_run(settings, family, 0, 1900, batch_divisor=32), family)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from feynkac.reproduction.store import Store
+from feynkac.benchmarks.store import Store
 from feynkac.training.loop import Progress
 
 METHODS = ("paper", "fast")

@@ -20,12 +20,13 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from feynkac.benchmarks.dimensions import loglog_slope
+from feynkac.benchmarks.markdown import markdown_table
 from feynkac.families.formulas.expected_payoff import cdf
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.point import Params
 from feynkac.reproduction.legendre import basis, indices, project, regress
-from feynkac.reproduction.result import FULL, Result, markdown_table
+from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import Settings
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.noise import make_generator

@@ -12,7 +12,7 @@ from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Clock
@@ -29,7 +29,7 @@ from feynkac.runs.run import differences
 from feynkac.solution import Solution
 from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
-from feynkac.training.settings import seconds
+from feynkac.training.settings import Training, one_sentence
 from feynkac.training.state import Record
 
 Status = Literal["open", "finished", "stopped", "diverged", "failed"]
@@ -92,11 +92,13 @@ def make_search(
     """
     found = find_family(family, fields)
     check_family(found)
-    space = find_method(method).space(found).narrowed(ranges)
     try:
-        return Search(family, fields, method, seconds(budget), seed, space.record()), space
-    except ValueError as error:
-        raise InputError(f"{error}.") from error
+        length = Training(budget=budget, seed=seed)  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise InputError(one_sentence(error)) from error
+    space = find_method(method).space(found).narrowed(ranges)
+    assert length.budget is not None
+    return Search(family, fields, method, length.budget, seed, space.record()), space
 
 
 @plain_dataclass(frozen=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from feynkac.benchmarks.version import code_version
 from feynkac.errors import ArtifactError
 from feynkac.families.family import Family
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.methods import Method
-from feynkac.reproduction.version import code_version
 from feynkac.runs.artifact import MANIFEST, WEIGHTS, Manifest
 from feynkac.runs.run import Run, asked_for, differences, run_to_dict
 from feynkac.solution import Solution

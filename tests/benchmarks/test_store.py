@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 import feynkac as fk
+from feynkac.benchmarks import store as module
+from feynkac.benchmarks.store import Store, keep_training, name_of
 from feynkac.errors import ArtifactError, Interrupted
-from feynkac.reproduction import store as module
-from feynkac.reproduction.store import Store, keep_training, name_of
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
 from feynkac.solver import make_run
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from feynkac.reproduction import version
-from feynkac.reproduction.version import code_version, hash_sources
+from feynkac.benchmarks import version
+from feynkac.benchmarks.version import code_version, hash_sources
 
 PLAIN = "class A:\n    x: int = 1\n\n    def f(self):\n        return self.x\n"
 

@@ -26,7 +26,8 @@ def sweep(found: Sweep) -> Figure:
             axes.plot(axes_of[names[0]], values)
             axes.set(xlabel=names[0], title=name)
         else:
-            image = axes.pcolormesh(*axes_of.values(), values.T, shading="gouraud")
+            grid_of = [axis.numpy() for axis in axes_of.values()]
+            image = axes.pcolormesh(*grid_of, values.numpy().T, shading="gouraud")
             figure.colorbar(image, ax=axes)
             axes.set(xlabel=names[0], ylabel=names[1], title=name)
     for axes in grid[len(surfaces) :]:
