@@ -9,7 +9,7 @@ import inspect
 import re
 from abc import ABC
 from collections.abc import Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
@@ -39,9 +39,6 @@ class Part(ABC):
         )
 
 
-P = TypeVar("P", bound=Part)
-
-
 def kebab(name: str) -> str:
     """`LogOde` as `log-ode`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
@@ -61,7 +58,7 @@ def record_part(part: Part) -> dict[str, Any]:
     return {**fields, "kind": cls.kind, **own}
 
 
-def read_part(role: type[P], data: Any) -> P:
+def read_part(role: type, data: Any) -> Any:
     """The part that `record_part` wrote down.
 
     Args:
@@ -91,7 +88,7 @@ def read_part(role: type[P], data: Any) -> P:
     return TypeAdapter(cls).validate_python(fields)
 
 
-def kinds(role: type[P]) -> dict[str, type[P]]:
+def kinds(role: type) -> dict[str, type[Any]]:
     """All that can be used now in the role of an abstract class; ours win over namesakes."""
     found = [cls for cls in _subclasses(role) if not inspect.isabstract(cls)]
     return {cls.kind: cls for cls in sorted(found, key=is_built_in)}
@@ -102,7 +99,7 @@ def is_built_in(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == "feynkac"
 
 
-def _subclasses(cls: type[P]) -> Iterator[type[P]]:
+def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
     for each in cls.__subclasses__():
         yield each
         yield from _subclasses(each)
@@ -113,5 +110,5 @@ def _role(cls: type[Part]) -> type[Part]:
     return next(base for base in cls.__mro__ if Part in base.__bases__)
 
 
-def _word(role: type[Part]) -> str:
+def _word(role: type) -> str:
     return role.__name__.lower()

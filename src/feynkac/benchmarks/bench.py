@@ -73,7 +73,7 @@ class Entry:
     def asked(self, seed: int, share: float = 1.0) -> dict[str, Any]:
         """What `solve` is asked for, in this share of the budget."""
         lengths = {"budget": share * self.budget, "seed": seed, "evaluations": 1}
-        return {"method": Fast(scheme=self.scheme), **lengths}
+        return {"method": Fast().with_fields({"scheme": self.scheme}), **lengths}
 
 
 ENTRIES = (
@@ -284,7 +284,7 @@ def time_paper_step(
     ticks: list[float] = []
     solve(
         family,
-        Paper(batch_size=batch_size, architecture=architecture),
+        Paper().with_fields({"batch_size": batch_size, "architecture": architecture}),
         steps=repeats + 1,
         report=lambda progress: ticks.append(progress.seconds),
         compile=batch_size is None,

@@ -57,15 +57,16 @@ def parse_scheme(text: str) -> "Scheme | None":
         return None
     known = kinds(Scheme)
     match = re.fullmatch(r"([\w-]+)(?::([1-9][0-9]{0,5}))?", text, re.ASCII)
-    found = [kind for kind in known if match and kind.startswith(match[1])]
-    exact = [kind for kind in found if match and kind == match[1]]
-    if not match or len(exact or found) != 1:
+    named = [kind for kind in known if match and kind.startswith(match[1])]
+    exact = [kind for kind in named if match and kind == match[1]]
+    if not match or len(exact or named) != 1:
         raise InputError(
             f"unknown scheme {text!r}; expected auto, or one of {', '.join(sorted(known))}, "
             "with :STEPS behind it."
         )
-    cls = known[(exact or found)[0]]
-    return cls(steps=int(match[2])) if match[2] else cls()
+    cls = known[(exact or named)[0]]
+    found: Scheme = cls(steps=int(match[2])) if match[2] else cls()
+    return found
 
 
 def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Method(Part):
         """Steps of a run that is given neither steps nor a budget."""
 
     @abstractmethod
-    def space(self, family: Family) -> Space[Self]:
+    def space(self, family: Family) -> Space:
         """What a search may vary, and in which ranges."""
 
     def rate(self, step: int, done: float) -> float:
@@ -110,7 +110,8 @@ def find_method(method: "Method | str") -> Method:
     known = kinds(Method)
     if method not in known:
         raise InputError(f"unknown method {method!r}; there are: {', '.join(sorted(known))}.")
-    return known[method]()
+    found: Method = known[method]()
+    return found
 
 
 def divide(method: Method, given: dict[str, Any]) -> tuple[Method, dict[str, Any]]:

@@ -126,11 +126,11 @@ class Paper(Method):
         """As in Table 5."""
         return column(family).steps
 
-    def space(self, family: Family) -> Space[Self]:
+    def space(self, family: Family) -> Space:
         """Table 6; the learning rate falls as often as in Table 5."""
         proposed = column(family)
 
-        def at(values: Values) -> Self:
+        def at(values: Values) -> Paper:
             chosen = OPTIMISERS[values["optimiser"]]
             return replace(
                 self,

@@ -34,7 +34,8 @@ def read_preset(path: Path) -> Method:
             f"{path}: unknown key {unknown[0]!r}; a preset has: kind, {', '.join(known)}."
         )
     try:
-        return read_part(Method, data)
+        found: Method = read_part(Method, data)
+        return found
     except ValidationError as error:
         raise InputError(f"{path}: {one_sentence(error)}") from error
     except ArtifactError as error:

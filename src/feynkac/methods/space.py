@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import torch
 
@@ -11,11 +11,10 @@ from feynkac.methods.dimension import Dimension, read_dimension
 
 Values = Mapping[str, Any]
 """One value for each dimension."""
-M = TypeVar("M")
 
 
 @dataclass(frozen=True)
-class Space(Generic[M]):
+class Space:
     """Named dimensions, and what method a point in them means.
 
     Example:
@@ -28,7 +27,7 @@ class Space(Generic[M]):
     dimensions: Mapping[str, Dimension]
     default: Values
     """The method's own choice."""
-    at: Callable[[Values], M]
+    at: Callable[[Values], Any]
     """The method at a point."""
 
     def draw(self, generator: torch.Generator) -> dict[str, Any]:
@@ -43,7 +42,7 @@ class Space(Generic[M]):
         """The dimensions as in a file."""
         return {name: each.record() for name, each in self.dimensions.items()}
 
-    def narrowed(self, given: Mapping[str, Any]) -> "Space[M]":
+    def narrowed(self, given: Mapping[str, Any]) -> "Space":
         """With other ranges for some dimensions, each as `record` writes it.
 
         Raises:

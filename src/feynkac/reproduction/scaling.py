@@ -59,10 +59,9 @@ def paper_run(
     chosen = steps or length
     patience = max(1, round(column.schedule.patience * chosen / length))
     method = Paper(
-        architecture=architecture,
         batch_size=column.batch_size // batch_divisor,
         schedule=replace(column.schedule, patience=patience),
-    )
+    ).with_fields({"architecture": architecture})
     training = {
         "steps": chosen,
         "seed": seed,

@@ -82,7 +82,7 @@ def make_search(
     budget: float | str,
     seed: int,
     ranges: Mapping[str, Any],
-) -> tuple[Search, Space[Method]]:
+) -> tuple[Search, Space]:
     """A search of a method's space, some of its ranges replaced.
 
     Example:

@@ -14,7 +14,6 @@ from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from feynkac.files import sha256
-from feynkac.methods import Method
 from feynkac.methods.dimension import Choice, Dimension, Interval
 from feynkac.methods.space import Space
 from feynkac.runs.artifact import MANIFEST
@@ -27,7 +26,7 @@ WORST = 1.0
 class Proposals(Searcher):
     """Trials of `space`, kept in `trials`."""
 
-    def __init__(self, space: Space[Method], trials: Trials, seed: int, count: int) -> None:
+    def __init__(self, space: Space, trials: Trials, seed: int, count: int) -> None:
         super().__init__(metric="l1", mode="min")
         known = trials.read()
         stream = int(sha256(f"{seed}, {len(known)}".encode())[:8], 16)  # another when it goes on

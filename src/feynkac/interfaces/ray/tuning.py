@@ -19,7 +19,6 @@ from feynkac.errors import NonFiniteError
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.application import debugging, import_used
 from feynkac.interfaces.ray.proposals import WORST, Halving, Proposals
-from feynkac.methods import Method
 from feynkac.methods.space import Space
 from feynkac.solution import Solution
 from feynkac.training.loop import Progress
@@ -35,7 +34,7 @@ SILENT = {
 }
 
 
-def run_trials(search: Search, space: Space[Method], trials: Trials, count: int) -> list[Exception]:
+def run_trials(search: Search, space: Space, trials: Trials, count: int) -> list[Exception]:
     """Go on until `count` trials have ended; returns why others failed."""
     left = count - sum(trial.status in ENDED for trial in trials.read())
     if left <= 0:

@@ -177,7 +177,7 @@ class Fast(Method):
         """Enough for the accuracy that these networks reach."""
         return 1000 if family.domain.dim <= FEW_INPUTS else 5000
 
-    def space(self, family: Family) -> Space[Self]:
+    def space(self, family: Family) -> Space:
         """Half to twice the proposed sizes, a fifth to five times the proposed learning rate.
 
         `paths` may be None: then their number follows the machine, as it does by default. Where
@@ -189,7 +189,7 @@ class Fast(Method):
             raise InputError(f"the ranges of a search are for Smooth networks, not {network.kind}.")
         rate = optimiser.learning_rate
 
-        def at(values: Values) -> Self:
+        def at(values: Values) -> Fast:
             width, depth = values["width"], values["depth"]
             return replace(
                 self,
