@@ -68,7 +68,7 @@ def test_another_seed_needs_another_folder(result, folder):
 def test_without_matplotlib_the_demo_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "feynkac.plotting.figures", raising=False)
-    with pytest.raises(InputError, match=r'the demo draws figures: pip install "feynkac\[plot\]"'):
+    with pytest.raises(InputError, match=r'the demo draws figures; pip install "feynkac\[plot\]"'):
         run_demo(tmp_path / "run", **TINY)
     assert not (tmp_path / "run").exists()
 
