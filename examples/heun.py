@@ -1,4 +1,4 @@
-r"""A scheme of your own: Heun's, of weak order 2 if the noise is additive.
+r"""A scheme of your own: Heun's method, of weak order 2 if the noise is additive.
 
     x̂ = x + μ(x) h + σ ΔW,    x ← x + ½ (μ(x) + μ(x̂)) h + σ ΔW.
 
@@ -21,7 +21,7 @@ class Heun(fk.Scheme):
 
     @property
     def draws(self):
-        """Normal vectors of a path."""
+        """Number of normal vectors per path."""
         return self.steps
 
     def terminal(self, family, x, t, p, z):
@@ -34,7 +34,7 @@ class Heun(fk.Scheme):
         return x
 
     def check(self, family):
-        """Any family will do; with noise that depends on x the order is 1."""
+        """Accept any family; if the noise depends on x, the order is 1."""
 
 
 if __name__ == "__main__":

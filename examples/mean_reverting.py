@@ -19,7 +19,7 @@ class MeanReverting(fk.Family, fk.ExactSampler, fk.ClosedForm):
 
     @property
     def domain(self):
-        """All (x, t, κ, σ) for which one network shall know the answer."""
+        """All (x, t, κ, σ) that the network must answer for."""
         return fk.Domain(
             x=fk.Box(-1.0, 1.0, shape=(self.dim,)),
             t=fk.Box(0.0, 1.0),
@@ -27,7 +27,7 @@ class MeanReverting(fk.Family, fk.ExactSampler, fk.ClosedForm):
             sigma=fk.Box(0.1, 0.6),
         )
 
-    # These three formulas and the domain are all that a family must have.
+    # A family needs only these three formulas and the domain.
 
     def drift(self, x, p):
         """−κ x."""
@@ -41,7 +41,7 @@ class MeanReverting(fk.Family, fk.ExactSampler, fk.ClosedForm):
         """‖x‖²."""
         return x.square().sum(-1, keepdim=True)
 
-    # These two are optional: one spares the Euler steps, the other the Monte Carlo reference.
+    # These two are optional: they replace the Euler steps and the Monte Carlo reference.
 
     def exact(self, x, t, p, z):
         """S_t is normal with mean ρ x and variance σ² (1 − ρ²) / (2κ)."""
@@ -55,7 +55,7 @@ class MeanReverting(fk.Family, fk.ExactSampler, fk.ClosedForm):
 
 
 def main():
-    """Solve in a few seconds, then ask for a value, a derivative and the error."""
+    """Solve in a few seconds, then print a value, derivatives and the error."""
     solution = fk.solve(MeanReverting(dim=3), steps=100, evaluations=1, seed=0)
     at = {"x": [0.5, -0.5, 0.2], "t": 0.5, "kappa": 1.0, "sigma": 0.3}
     family, inputs = solution.family, solution.family.domain.join(at)

@@ -1,4 +1,4 @@
-r"""A method of your own: AdamW on plain Monte Carlo labels, by a feed-forward network.
+r"""A method of your own: a feed-forward network, trained by AdamW on plain Monte Carlo labels.
 
     min_Φ  E |Φ(λ) − Y|²,    Y the mean payoff of `paths` independent paths from λ.
 
@@ -13,12 +13,12 @@ import feynkac as fk
 
 @dataclass(frozen=True, kw_only=True)
 class PlainAdam(fk.Method):
-    """Every choice can be made beforehand: `PlainAdam(batch_size=256, learning_rate=1e-2)`."""
+    """Set any field, as in `PlainAdam(batch_size=256, learning_rate=1e-2)`."""
 
     learning_rate: float = 3e-3
 
     def resolve(self, family, allowance=None, device="cpu"):
-        """Choose what is still open."""
+        """Choose every field that is still open."""
         exact = isinstance(family, fk.ExactSampler)
         return replace(
             self,
@@ -37,11 +37,11 @@ class PlainAdam(fk.Method):
         return fk.MeanSquare(family, self.scheme, rows, self.paths)
 
     def length(self, family):
-        """Steps, unless the run is given some."""
+        """Number of steps, unless the run sets steps or a budget."""
         return 2000
 
     def space(self, family):
-        """What `feynkac tune --method plain-adam` varies."""
+        """The ranges that `feynkac tune --method plain-adam` searches."""
         rates = fk.Interval(1e-4, 1e-1, log=True)
         return fk.Space(
             {"learning_rate": rates},

@@ -455,8 +455,8 @@ def test_a_run_of_another_family_is_refused(tmp_path):
         ("run.json", b"{", r"run\.json is damaged .*; choose another folder"),
         ("run.json", b"[]", r"run\.json is damaged .*; choose another folder"),
         ("run.json", b'{"run": [], "steps": 9, "paths": 1}', r"run\.json is damaged"),
-        (CHECKPOINT, b"PK", "is not a readable checkpoint .* delete it to start anew"),
-        (CHECKPOINT, b"", "is not a readable checkpoint .* delete it to start anew"),
+        (CHECKPOINT, b"PK", "is not a readable checkpoint .* delete it to start over"),
+        (CHECKPOINT, b"", "is not a readable checkpoint .* delete it to start over"),
     ],
 )
 def test_a_damaged_run_is_refused(tmp_path, name, content, message):

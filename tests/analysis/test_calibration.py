@@ -199,7 +199,7 @@ def test_one_quote_has_a_volatility_of_unknown_error():
     found = calibrate(problem_of(value, free=["sigma"], noise=None, t=0.5, strike=11.0))
     assert found.estimate[0] == pytest.approx(SIGMA, rel=1e-8)
     (warning,) = found.warnings
-    assert "as many numbers are sought as there are observations" in warning
+    assert "there are as many unknowns as observations" in warning
     assert np.isinf(found.std[0])
     np.testing.assert_array_equal(found.interval, [[0.1, 0.6]])
 
@@ -220,7 +220,7 @@ def test_an_estimate_on_the_boundary_is_said(method, truth, edge):
     problem = problem_of(quotes(seed=1, sigma=truth), free=["sigma"])
     found = calibrate(problem, method=method)
     assert found.estimate[0] == pytest.approx(edge, abs=5e-4)
-    assert said(found, "lies on the boundary of [0.1, 0.6]; the best may be outside")
+    assert said(found, "lies on the boundary of [0.1, 0.6]; the best fit may be outside")
     low, high = found.interval[0]
     assert 0.1 <= low <= high <= 0.6
 
@@ -229,7 +229,7 @@ def test_data_that_nothing_explains_are_said_if_the_noise_is_known():
     values = quotes(seed=1) + 0.1 * (-1.0) ** np.arange(QUOTES)
     found = calibrate(problem_of(values))
     assert said(found, "no parameters explain these data: χ² = ")
-    assert said(found, "with 48 degrees of freedom; the noise is larger than said")
+    assert said(found, "with 48 degrees of freedom; the noise is larger than given")
 
 
 def test_data_that_nothing_explains_are_said_if_the_noise_is_unknown():

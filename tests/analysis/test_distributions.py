@@ -101,7 +101,7 @@ def test_the_variance_is_shared_out_under_the_measures():
 def test_a_sampler_has_no_quantiles_and_no_ranks():
     with pytest.raises(InputError, match="b is given by a sampler; indices need a distribution"):
         sobol_indices(lambda flat: flat[:, :1], Inputs(UNEVEN))
-    with pytest.raises(InputError, match="b has no distribution, so nothing correlates with it"):
+    with pytest.raises(InputError, match="b has no distribution, so it cannot be correlated"):
         Inputs(UNEVEN, correlation={("a", "b"): 0.5})
 
 
@@ -257,10 +257,10 @@ def test_inputs_that_make_no_sense_are_refused(given, message):
     [
         ({("a", "rho"): 0.5}, "correlation needs scalar variables, got 'rho'"),
         ({("a", "x"): 0.5}, "correlation needs scalar variables, got 'x'"),
-        ({("a", "t"): 0.5}, "t has no distribution, so nothing correlates with it"),
-        ({("b", "a"): 0.5}, "b has no distribution, so nothing correlates with it"),
-        ({("a", "a"): 0.5}, "a, a: a correlation is of two variables, and given once"),
-        ({("a", "c"): 0.5, ("c", "a"): 0.1}, "a correlation is of two variables, and given once"),
+        ({("a", "t"): 0.5}, "t has no distribution, so it cannot be correlated"),
+        ({("b", "a"): 0.5}, "b has no distribution, so it cannot be correlated"),
+        ({("a", "a"): 0.5}, "a, a: give a correlation of two different variables, once"),
+        ({("a", "c"): 0.5, ("c", "a"): 0.1}, "give a correlation of two different variables, once"),
         ({("a", "c"): 1.5}, "a correlation lies between -1 and 1, got 1.5 of a, c"),
         ({("a", "c"): -1.0}, "a correlation lies between -1 and 1, got -1.0 of a, c"),
         ({("a", "c"): math.nan}, "a correlation lies between -1 and 1, got nan of a, c"),

@@ -69,7 +69,7 @@ def test_without_named_greeks_a_sweep_has_first_derivatives(paraboloid, basket):
     [
         ({}, ["x", "x"], "one variable, or two different ones"),
         ({}, ["x", "t", "sigma"], "one variable, or two different ones"),
-        ({}, ["rho"], "cannot run through 'rho'; scalar variables are: x, t, sigma, strike"),
+        ({}, ["rho"], "cannot sweep 'rho'; the scalar variables are: x, t, sigma, strike"),
         ({"x": [9.1, 9.2, 9.3]}, ["t"], "a sweep starts from one input"),
         ({"x": [[9.1], [9.2]]}, ["t"], "a sweep starts from one input"),
         ({"x": 11.0}, ["t"], r"x = 11 lies outside \[9, 10\]"),
@@ -81,7 +81,7 @@ def test_a_sweep_that_makes_no_sense_is_refused(put, at, over, message):
 
 
 def test_a_sweep_of_a_vector_is_refused(paraboloid):
-    with pytest.raises(InputError, match="cannot run through 'x'; scalar variables are: t"):
+    with pytest.raises(InputError, match="cannot sweep 'x'; the scalar variables are: t"):
         paraboloid.sweep(["x"], points=3, t=0.5, sigma=0.5)
 
 

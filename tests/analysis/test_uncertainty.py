@@ -293,19 +293,19 @@ def test_the_seed_alone_determines_the_indices_and_their_errors(seed):
             KNOWN["normal"].u,
             Inputs(DOMAIN, {}, {("x", "y"): 0.5}),
             64,
-            "Sobol' indices need independent inputs; leave the correlation out",
+            "Sobol' indices need independent inputs; omit the correlation",
         ),
         (
             KNOWN["normal"].u,
             Inputs(DOMAIN, {"x": 1.0, "y": 1.0, "t": 0.5}),
             64,
-            "no input is random, so there is no variance to share out",
+            "no input is random, so there is no variance to explain",
         ),
         (
             lambda v: torch.full_like(v[:, :1], 0.1),
             Inputs(DOMAIN),
             64,
-            "u does not vary with these inputs, so there is no variance to share out",
+            "u does not vary with these inputs, so there is no variance to explain",
         ),
         (
             KNOWN["normal"].u,
@@ -313,7 +313,7 @@ def test_the_seed_alone_determines_the_indices_and_their_errors(seed):
             64,
             "x is given by samples; indices need a distribution",
         ),
-        (KNOWN["normal"].u, Inputs(DOMAIN), 100, "a power of two of points, got 100"),
+        (KNOWN["normal"].u, Inputs(DOMAIN), 100, "must be a power of two, got 100"),
     ],
     ids=["correlated", "fixed", "constant", "samples", "base"],
 )

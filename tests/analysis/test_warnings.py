@@ -31,11 +31,11 @@ def test_a_record_of_an_older_run_has_fewer_figures():
 @pytest.mark.parametrize(
     ("change", "start"),
     [
-        ({"max": 1.43}, "the largest error, 1.43, is 3575 times the mean one: look where"),
-        ({"reference_se": 5e-4}, "the reference's own noise (5.00e-04) is as large as the error"),
-        ({"l1_low": 0.0}, "the reference's own noise (1.00e-05) is as large as the error"),
-        ({"inputs": 100}, "the error sits at few of the 100 inputs (as if at 44 of them)"),
-        ({"linear_baseline": 7e-4}, "the error is no better than half of that of a linear fit"),
+        ({"max": 1.43}, "the largest error, 1.43, is 3575 times the mean error: see where"),
+        ({"reference_se": 5e-4}, "the noise of the reference (5.00e-04) is as large as the error"),
+        ({"l1_low": 0.0}, "the noise of the reference (1.00e-05) is as large as the error"),
+        ({"inputs": 100}, "few of the 100 inputs carry the error (effectively 44)"),
+        ({"linear_baseline": 7e-4}, "the error is more than half that of a linear fit"),
     ],
 )
 def test_each_has_its_sentence(change, start):

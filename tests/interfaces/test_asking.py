@@ -143,7 +143,11 @@ def test_a_figure_is_drawn(put, quotes, tmp_path, more):
 @pytest.mark.parametrize(
     ("data", "free", "message"),
     [
-        ({"sigma": 0.75}, "sigma", "lies on the boundary of [0.1, 0.6]; the best may be outside"),
+        (
+            {"sigma": 0.75},
+            "sigma",
+            "lies on the boundary of [0.1, 0.6]; the best fit may be outside",
+        ),
         ({"wiggle": 0.3}, "sigma,x", "no parameters explain these data: χ² = "),
         ({"wiggle": 0.5, "noise": False}, "sigma,x", "large residuals: 0."),
     ],
@@ -165,7 +169,7 @@ def test_what_the_data_do_not_tell_is_a_dash_and_null(put, tmp_path):
     assert results(put, path, *options)["estimate"]["sigma"]["std"] is None
     result = run(put, path, *options)
     assert re.search(r"sigma +│ +0\.\d+ +│ +– +│ +0\.1 … 0\.6", result.stdout)
-    assert "warning: as many numbers are sought as there are observations" in result.stderr
+    assert "warning: there are as many unknowns as observations" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -183,7 +187,11 @@ def test_what_the_data_do_not_tell_is_a_dash_and_null(put, tmp_path):
         ("x,strike,t,value,noise\n9,11,1,2,1\n", ["--noise", "1"], "noise is a column of "),
         ("strike,t,value\n11,0.5,2\n", ["--free", "sigma,x"], "1 observations cannot determine 2"),
         ("strike,t,value\n11,0.5,2\n", ["--free", "vol"], "no variable 'vol' to find; there are"),
-        ("strike,t,value\n11,0.5,2\n", ["--free", "t"], "has a column 't', but t is to be found"),
+        (
+            "strike,t,value\n11,0.5,2\n",
+            ["--free", "t"],
+            "has a column 't', but t is a free variable",
+        ),
         ("strike,t,value\n11,0.5,2\n", ["--free", ","], "name the variables to find"),
     ],
 )

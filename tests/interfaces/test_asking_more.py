@@ -106,7 +106,7 @@ def test_a_control_is_trained_where_they_do_not(put, first_certificate, monkeypa
     monkeypatch.setattr(asking, "_too_wide", lambda _solution, _found: True)
     options = ["--certify", "--control-budget", "2s"]
     result = shown("query", put, "--at", AT, *options)
-    assert "plain paths are too noisy: a control for certificates (2s)" in result.stderr
+    assert "plain paths are too noisy: training a control (2s)" in result.stderr
     assert (put / "control" / "manifest.json").exists()
 
 
@@ -264,7 +264,7 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("query --at {at} --tolerance 0.1", "--tolerance is that of a certificate; add --certify"),
+        ("query --at {at} --tolerance 0.1", "--tolerance belongs to a certificate; add --certify"),
         ("query --at {at} --certify --tolerance 0", "a tolerance must be positive, got 0.0"),
         ("query --at {at} --certify --tolerance nan", "a tolerance must be positive, got nan"),
         ("query --at {at} --certify --extrapolate", "a certificate is for inputs inside"),
@@ -276,7 +276,7 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
         ("greeks --at x=12,t=0.5,sigma=0.35,strike=11", "x = 12 lies outside [9, 10]"),
         ("greeks --at {at} --over x", "add --out FIGURE.png or --json"),
         ("greeks --at {at} --out x.png", "--out draws a sweep; add --over VARIABLE"),
-        ("greeks --at {at} --over y --json", "cannot run through 'y'; scalar variables are: x, t"),
+        ("greeks --at {at} --over y --json", "cannot sweep 'y'; the scalar variables are: x, t"),
         ("greeks --at {at} --over x --over x --json", "one variable, or two different ones"),
         ("greeks --at {at} --over x --over t --over sigma --json", "or two different ones"),
         ("greeks --at {at} --over x --out no/where/x.png", "cannot write no/where/x.png"),
@@ -295,7 +295,7 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
         ),
         (
             "uncertainty --indices --correlation sigma,strike=0.5",
-            "Sobol' indices need independent inputs; leave --correlation out",
+            "Sobol' indices need independent inputs; omit --correlation",
         ),
         (
             "uncertainty --indices --samples 64 --given x=9.5,t=1,sigma=0.3,strike=11",

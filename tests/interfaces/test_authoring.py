@@ -88,7 +88,7 @@ def test_nothing_is_overwritten_unless_forced(folder, there):
 def test_bad_identifiers_are_refused(folder, name):
     refused = run("new", name)
     assert refused.exit_code == 2
-    assert f"error: {name!r} cannot name a family; use small letters" in refused.stderr
+    assert f"error: {name!r} cannot name a family; use lower-case letters" in refused.stderr
     assert files(folder) == []
 
 

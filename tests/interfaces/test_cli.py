@@ -394,7 +394,7 @@ def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    stopped = r"interrupted: stopped at step \d+ of 150; run the same command to resume"
+    stopped = r"interrupted: stopped at step \d+ of 150; run the same command again to resume"
     assert re.fullmatch(stopped, err.splitlines()[-1])
     assert "Traceback" not in err
 

@@ -118,4 +118,4 @@ def test_what_noise_leaves_open_is_said(capsys):
     print_errors("Title", ERRORS | noisy | {"warnings": warnings_of(ERRORS | noisy)})
     out, err = capsys.readouterr()
     assert "at most 1.50e-04" in out
-    assert "warning: the reference's own noise (3.00e-04) is as large as the error" in err
+    assert "warning: the noise of the reference (3.00e-04) is as large as the error" in err

@@ -62,7 +62,7 @@ def test_the_seeds_are_those_of_single_runs(tmp_path):
         (["--workers", "10000"], "10000 workers need 10000 CPUs, but this machine has"),
         (["--workers", "1", "--address", "ray://127.0.0.1:1"], "no Ray cluster at ray://127.0.0.1"),
         (["--parallel", "--address", "127.0.0.1:1"], "no Ray cluster at 127.0.0.1:1"),
-        (["--dashboard", "--address", "ray://127.0.0.1:1"], "leave --dashboard away"),
+        (["--dashboard", "--address", "ray://127.0.0.1:1"], "omit --dashboard"),
         (["--address", "nonsense://x"], "expected ray://host:port"),
     ],
 )

@@ -77,7 +77,7 @@ def test_vectors_and_matrices_have_a_column_an_entry(read, comma):
         ("t,value,\n1,2,\n", "has a column ''; expected some of"),
         ("t,noise\n1,2\n", "has no column 'value', the observed numbers"),
         ("t,value,t\n1,2,3\n", "has the column 't' twice"),
-        ("sigma,value\n0.3,2\n", "has a column 'sigma', but sigma is to be found"),
+        ("sigma,value\n0.3,2\n", "has a column 'sigma', but sigma is a free variable"),
         ("t,value\n1,2\n\n1\n", "row 2: 1 cells, but the header has 2"),
         ("t,value\n1,2\n1,2,3\n", "row 2: 3 cells, but the header has 2"),
         ("t,value\n1,2\n1,2\n1, \n", "row 3: value is '', not a finite number"),

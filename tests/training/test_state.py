@@ -164,12 +164,12 @@ def write_with_header(header):
 )
 def test_a_file_of_another_kind_is_refused(tmp_path, write):
     write(tmp_path / "c")
-    assert_refused(tmp_path / "c", r"is not a readable checkpoint .*delete it to start anew")
+    assert_refused(tmp_path / "c", r"is not a readable checkpoint .*delete it to start over")
 
 
 def test_a_checkpoint_without_its_parts_is_refused(tmp_path):
     write_with_header('{"identity": "run-1"}')(tmp_path / "c")
-    assert_refused(tmp_path / "c", "does not fit this run; delete it to start anew")
+    assert_refused(tmp_path / "c", "does not fit this run; delete it to start over")
 
 
 def test_a_missing_checkpoint_is_refused(tmp_path):
@@ -183,7 +183,7 @@ def test_the_checkpoint_of_another_run_is_refused(checkpoint):
 
 
 def test_a_checkpoint_of_another_shape_is_refused(checkpoint):
-    assert_refused(checkpoint, "does not fit this run; delete it to start anew", levels=3)
+    assert_refused(checkpoint, "does not fit this run; delete it to start over", levels=3)
 
 
 def test_every_flipped_bit_of_a_checkpoint_is_noticed(checkpoint):

@@ -1,9 +1,9 @@
 r"""Calibration: the parameters that explain observations best,  min_θ Σ r_i(θ)²  over the domain.
 
-Exact Jacobians come from the network; starts from a Sobol' set, judged by some thousand of the
-observations at most. Memory is bounded: observations are evaluated in blocks.
-Intervals are those of the linearised problem. The singular values of the Jacobian tell what the
-data cannot: a direction whose error would exceed the spread of the domain itself.
+The network provides exact Jacobians. The starts are the best of a Sobol' set, judged on at most
+about two thousand observations. Observations are evaluated in blocks, so memory is bounded.
+Intervals are those of the linearised problem. The singular values of the Jacobian show what the
+data do not identify: a direction whose error would exceed the spread of the domain itself.
 """
 
 from collections.abc import Callable
@@ -26,16 +26,16 @@ RANK = 1e-12  # of the largest singular value: smaller is rounding
 SMALL_CHANCE = 1e-3
 LARGE_MISFIT = 0.05
 Descent = Callable[[Problem, Array], tuple[Array, int]]
-"""From a start to the best θ nearby, and the evaluations that took."""
+"""From a start to the best θ nearby, and the number of evaluations."""
 NO_NOISE = (
-    "as many numbers are sought as there are observations, so that their errors are unknown; "
-    "say the noise, or give more observations."
+    "there are as many unknowns as observations, so their errors are unknown; "
+    "give the noise, or more observations."
 )
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was found; θ in the variables' own units, entries named by `labels`."""
+    """The best parameters θ in their own units, named by `labels`, with intervals and warnings."""
 
     labels: list[str]
     estimate: Array
@@ -85,7 +85,7 @@ def calibrate(
     confidence: float = 0.9,
     seed: int = 0,
 ) -> Calibration:
-    """The best θ with its intervals, and warnings where they deserve none of your trust."""
+    """The best θ with its intervals, and warnings where you should not trust them."""
     methods: dict[str, Descent] = {"least-squares": _least_squares, "sgd": _gradient_descent}
     if method not in methods:
         raise InputError(f"unknown method {method!r}; expected one of: {', '.join(methods)}.")
@@ -178,7 +178,7 @@ def _variance(problem: Problem, r: Array) -> float:
 
 
 def _chi_square(problem: Problem, r: Array) -> float | None:
-    """By the error of each observation on its own: whether u can explain the data at all."""
+    """χ² with each observation's own error: it says whether u can explain the data at all."""
     if problem.noise is None:
         return None
     return float(np.sum((r * problem.scale) ** 2 / (problem.noise**2 + problem.model**2)))
@@ -208,7 +208,7 @@ def _unidentified(problem: Problem, spread: Array, directions: Array) -> list[st
 def _on_the_boundary(problem: Problem, theta: Array) -> list[str]:
     low, high = problem.bounds
     return [
-        f"{label} = {value:g} lies on the boundary of [{a:g}, {b:g}]; the best may be outside."
+        f"{label} = {value:g} lies on the boundary of [{a:g}, {b:g}]; the best fit may be outside."
         for label, value, a, b, t in zip(
             problem.labels, problem.physical(theta), low, high, theta, strict=True
         )
@@ -222,7 +222,7 @@ def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
         if freedom > 0 and stats.chi2.sf(total, freedom) < SMALL_CHANCE:
             return [
                 f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
-                "freedom; the noise is larger than said, or the model is another."
+                "freedom; the noise is larger than given, or the model is wrong."
             ]
         return []
     size = float(np.sqrt(np.mean(r**2)))

@@ -1,10 +1,10 @@
-r"""Certificates: is the network right at these inputs? An estimate that does not trust it answers.
+r"""Certificates: is the network right at these inputs? An independent estimate answers.
 
     u(λ) = E Y,  Y replicates of an unbiased rule (`estimators.py`), chosen by a pilot (`pilot.py`),
 
-up to the scheme's discretisation error, which is estimated and added. Student's t gives the
-interval of the mean of independent replicates. Without a tolerance there is one look at them, and
-how many paths they have was decided before. With one there are at most three, each with fresh
+up to the discretisation error of the scheme, which is estimated and added. Student's t gives the
+interval of the mean of independent replicates. Without a tolerance there is one look, whose number
+of paths was decided before. With a tolerance there are at most three looks, each with fresh
 replicates and at the confidence 1 − (1 − c)/3 (Bonferroni): stopping when the verdict is clear
 costs no coverage.
 """
@@ -27,23 +27,23 @@ from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 
 LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
-AIM = 1e-4  # half width relative to 1 + |u|, if nothing else is asked for
+AIM = 1e-4  # half width relative to 1 + |u|, by default
 
 Verdict = Literal["within", "outside", "undecided"]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look."""
+    """The effort of a certificate."""
 
     seconds: float = 1.0
-    """For each input; about what is spent where the aim takes as much."""
+    """Approximate limit per input."""
     aim: float | None = None
     """Half width relative to 1 + |u|; None: a third of the network's own error."""
     most_paths: int = 2**24
-    """Paths for each input in one look."""
+    """Maximal number of paths per input in one look."""
     steps: int = 16
-    """Fewest steps of a path beside the martingale of a control."""
+    """Minimal number of steps of a path with the martingale of a control."""
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class Certificate:
     """Estimates at N inputs; every tensor is `(N,)`, float64."""
 
     network: Tensor
-    """What the network says."""
+    """Value of the network."""
     value: Tensor
     """The estimate."""
     statistical: Tensor
@@ -77,7 +77,7 @@ class Certificate:
     tolerance: float | None
     confidence: float
     paths: Tensor
-    """Spent on each input, those of pilots and earlier looks included; whole numbers."""
+    """Number of paths per input, including pilots and earlier looks."""
     se: Tensor
     """Standard error of the value."""
     estimators: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Certificate:
 
     @property
     def half_width(self) -> Tensor:
-        """Both errors together."""
+        """Statistical plus discretisation error."""
         return self.statistical + self.discretisation
 
     @property
@@ -94,7 +94,7 @@ class Certificate:
         return self.network - self.value
 
     def record(self) -> list[dict[str, Any]]:
-        """As plain data, an input each."""
+        """As plain data, one record per input."""
         columns = zip(
             self.network.tolist(),
             self.value.tolist(),
@@ -157,8 +157,8 @@ def certify(
         control: v of the martingale, if there is one.
         inputs: where.
         generator: source of randomness.
-        tolerance: paths are added until the verdict is clear, or the effort is spent.
-        effort: how hard to look.
+        tolerance: simulate until the verdict is clear, or the effort is spent.
+        effort: limits of time and paths.
         report: called with the fraction done.
         output: which component of the family's u is meant.
     """
@@ -184,7 +184,7 @@ def certify(
 
 
 class _Search:
-    """What is known at each input so far."""
+    """The state of a certificate: what is known at each input so far."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class _Search:
         return [i for i, v in enumerate(self.certificate().verdicts) if v == "undecided"]
 
     def look(self, share: float, confidence: float) -> None:
-        """Once at all undecided inputs, with a share of the time."""
+        """Estimate all undecided inputs once, in a share of the time."""
         which = self.undecided
         spent = self.spent[which]
         seconds, most = share * self.effort.seconds, self.effort.most_paths
@@ -227,7 +227,7 @@ class _Search:
         self.looks += 1
 
     def _aims(self, which: list[int]) -> list[float]:
-        """Half widths to reach: of the first look, then what the margin of the verdict asks for."""
+        """Half widths to reach: first from the tolerance, then from the margin of the verdict."""
         if self.tolerance is None:
             relative = self.effort.aim or AIM
             return [relative * (1.0 + abs(v)) for v in self.network[which].tolist()]
@@ -259,7 +259,7 @@ class _Search:
             self.names[i] = plan.estimator.name
 
     def certificate(self) -> Certificate:
-        """As far as it is known."""
+        """The certificate so far."""
         return Certificate(
             network=self.network,
             value=self.found.value,

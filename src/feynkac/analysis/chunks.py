@@ -1,6 +1,6 @@
-r"""(f(λ_1), …, f(λ_n)) in blocks of rows, so that memory beyond input and output stays bounded.
+r"""(f(λ_1), …, f(λ_n)) in blocks of rows, with bounded memory beyond input and output.
 
-Rows are independent of each other, so blocks change nothing but rounding.
+Rows are independent of each other, so blocks only change rounding.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ from torch import Tensor
 from feynkac.analysis.partials import Map, traced
 from feynkac.families.domain import Domain
 
-ROWS = 2**13  # a second derivative takes some ten kilobytes for each
+ROWS = 2**13  # a second derivative takes about ten kilobytes per row
 
 
 def over_rows(u: Map, inputs: Tensor, rows: int = ROWS) -> Tensor:
@@ -42,7 +42,7 @@ def over_values(
 
 
 def gather(pieces: Iterable[Tensor], count: int) -> Tensor:
-    """Side by side, `count` rows in all, with the graph if they have one."""
+    """All pieces together, `count` rows in total, with their graph if they have one."""
     rest = iter(pieces)
     first = next(rest)
     if len(first) == count:

@@ -2,10 +2,10 @@ r"""Which of two maps is closer to u?  On the same inputs Λ, with the same refe
 
     E[ (|f(Λ) − ū(Λ)| − |g(Λ) − ū(Λ)|) / (1 + |ū(Λ)|) ].
 
-The standard error is that of the difference, input by input; what both find hard cancels. The noise
-of a simulated ū cancels in part: E|δ + sZ| grows with |δ|, so that noise makes the difference
-smaller but does not change its sign, and `better` errs on the side of no. The two L1 are without
-that noise (`debiasing.py`), so that their difference may be larger than `difference`.
+The standard error is that of the difference, input by input, so common difficulties cancel. The
+noise of a simulated ū cancels in part: E|δ + sZ| grows with |δ|, so noise makes the difference
+smaller but does not change its sign, and `better` is conservative. The two L1 are without that
+noise (`debiasing.py`), so their difference may be larger than `difference`.
 """
 
 import torch
@@ -21,7 +21,7 @@ SIGNIFICANT = 2.0  # standard errors
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Comparison:
-    """L1 errors of f and g with their standard errors, and those of their difference."""
+    """L1 errors of f and g and the mean difference, each with its standard error."""
 
     l1: float
     """Of f."""
@@ -40,7 +40,7 @@ class Comparison:
 
 
 def compare_maps(f: Map, g: Map, yardstick: Yardstick) -> Comparison:
-    """Both on the inputs of `yardstick`."""
+    """Compare f and g on the inputs of `yardstick`."""
     f_off, g_off = _differences(f, yardstick), _differences(g, yardstick)
     noise = yardstick.reference.error / (1.0 + yardstick.reference.value.abs())
     closer = (f_off.abs() - g_off.abs()).mean(-1)

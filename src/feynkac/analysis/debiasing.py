@@ -2,20 +2,20 @@ r"""The mean of |δ| from noisy differences  d = δ + s Z,  s known or estimated
 
     E|δ| ≈ mean of s g(d/s),   g(y) = |y| + Σ_j c_j exp(−y²/2τ_j²),   |E g(z + Z) − |z|| ≤ b w(z),
 
-with w(z) = E exp(−(z + Z)²/2κ²). No g is without bias near 0, as |z| has a kink and E g(z + Z) has
-none. A linear program finds the g of least b among those that differ from |y| by at most
-`AMPLITUDE` (after Cai and Low 2011). The bound holds for every δ, also where δ and s depend on each
-other, and for s from 8 replicates as for a known one. The interval allows for the largest bias
-(Armstrong and Kolesár 2018) and, to first order, for skewness (Hall 1992). It cannot know of
-corners that no input has seen: errors of trained networks have kurtosis 700 to 9000, and without
-any noise the interval held the true L1 in 75 to 91 % of samples of 512 inputs, 88 to 98 % of 8192
-(mean ± 1.96 standard errors: 68 to 88 and 82 to 95 %). `warnings.py` says so.
+with w(z) = E exp(−(z + Z)²/2κ²). Every g is biased near 0, because |z| has a kink and E g(z + Z)
+has none. A linear program finds the g of least b among those that differ from |y| by at most
+`AMPLITUDE` (after Cai and Low 2011). The bound holds for every δ, also if δ and s depend on each
+other, and both for a known s and for one from 8 replicates. The interval allows for the largest
+bias (Armstrong and Kolesár 2018) and, to first order, for skewness (Hall 1992). It cannot account
+for corners without an input: errors of trained networks have kurtosis 700 to 9000, and without any
+noise the interval contained the true L1 in 75 to 91 % of samples of 512 inputs, 88 to 98 % of 8192
+(mean ± 1.96 standard errors: 68 to 88 and 82 to 95 %). `warnings.py` warns of this.
 
-What else was tried on 256 inputs, with normal, constant, skewed, sparse and heavy-tailed δ, s/|δ|
-from 0.1 to 10 and 16 replicates: the mean of |d| is 9 times too large at s/|δ| = 10; the mean of
-sign(d₁) d₂ over independent halves is 30 to 50 % too small at s = |δ|; normal mixtures by EM
-(Stephens 2017) and mixtures of atoms vary less up to s/|δ| = 3, but the first are 20 % off for a
-constant δ, and bootstrap intervals of both miss in a tenth to all of the repetitions.
+We also tried other estimates, on 256 inputs with normal, constant, skewed, sparse and heavy-tailed
+δ, s/|δ| from 0.1 to 10 and 16 replicates. The mean of |d| is 9 times too large at s/|δ| = 10. The
+mean of sign(d₁) d₂ over independent halves is 30 to 50 % too small at s = |δ|. Normal mixtures by
+EM (Stephens 2017) and mixtures of atoms vary less up to s/|δ| = 3, but the former are 20 % off for
+a constant δ, and bootstrap intervals of both miss in a tenth to all of the repetitions.
 """
 
 import functools
@@ -77,7 +77,7 @@ def root_mean_square(d: Tensor, s: Tensor) -> float:
 
 
 def _at_least_0(value: float) -> float:
-    """What is not a number stays so."""
+    """The value, or 0 if it is negative; NaN stays NaN."""
     return 0.0 if value < 0.0 else value
 
 

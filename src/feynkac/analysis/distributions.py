@@ -1,7 +1,7 @@
 r"""Random inputs Ξ: a distribution for each variable, or a number, or samples of it.
 
-Distributions are SciPy's frozen ones, cut to the domain. With a correlation matrix R of the random
-scalars they are coupled by a Gaussian copula: ranks of N(0, R).
+Distributions are frozen ones of SciPy, cut to the domain. If the random scalars have a correlation
+matrix R, a Gaussian copula couples them: ranks of N(0, R).
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,7 @@ MOST_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class Inputs:
-    """The law of Ξ over a domain; a variable that is not named has its measure there.
-
-    That is uniform on its box, unless the domain says otherwise.
-    """
+    """The law of Ξ over a domain; a variable that is not named has the measure of the domain."""
 
     domain: Domain
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +47,7 @@ class Inputs:
 
     @property
     def warnings(self) -> list[str]:
-        """What was cut off."""
+        """Which distributions were cut, one sentence each."""
         found = []
         for name in self.given:
             if (share := self._outside(name)) > 1e-6:
@@ -138,14 +135,14 @@ class Inputs:
         matrix, where = np.eye(self.domain.dim), self.domain.slices()
         for (a, b), value in self.correlation.items():
             if a == b or (b, a) in self.correlation:
-                raise InputError(f"{a}, {b}: a correlation is of two variables, and given once.")
+                raise InputError(f"{a}, {b}: give a correlation of two different variables, once.")
             if not abs(value) < 1.0:
                 raise InputError(f"a correlation lies between -1 and 1, got {value} of {a}, {b}.")
             for name in (a, b):
                 if name not in where or where[name].stop - where[name].start != 1:
                     raise InputError(f"correlation needs scalar variables, got {name!r}.")
                 if self._kind(name) not in ("measure", "law"):
-                    raise InputError(f"{name} has no distribution, so nothing correlates with it.")
+                    raise InputError(f"{name} has no distribution, so it cannot be correlated.")
             i, j = where[a].start, where[b].start
             matrix[i, j] = matrix[j, i] = value
         try:

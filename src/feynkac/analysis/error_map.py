@@ -1,7 +1,7 @@
 r"""Where is the network worst? Certificates at many inputs, averaged along each variable.
 
-The mean of |Φ − estimate| / (1 + |u|) is without the estimates' own noise, see `debiasing.py`; the
-interval allows for what is left of it, and both ways for the discretisation error.
+The mean of |Φ − estimate| / (1 + |u|) excludes the noise of the estimates, see `debiasing.py`. The
+interval allows for the remaining bias and, on both sides, for the discretisation error.
 """
 
 import math

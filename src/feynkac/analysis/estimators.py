@@ -2,10 +2,10 @@ r"""Ways to estimate u(λ) without the network: independent replicates of a rand
 
     Y = Σ_k w_k y_k,    y_k what a path earns, or its mean over a part of the noise,
 
-with Sobol' points, stretched or not, or spherical-radial cubature (`Simulated`); or with the
-martingale of a control subtracted (`Controlled`, see `martingale.py`). Where the scheme has a
-discretisation error of weak order q, each replicate is made twice on the same paths, with n and 2n
-steps: the gap  Y_2n − Y_n  says how large the error is, and  Y_2n + gap / (2^q − 1)  removes most.
+with Sobol' points, stretched or not, or spherical-radial cubature (`Simulated`); or minus the
+martingale of a control (`Controlled`, see `martingale.py`). If the scheme has a discretisation
+error of weak order q, each replicate is computed twice on the same paths, with n and 2n steps: the
+gap Y_2n − Y_n  shows the size of the error, and  Y_2n + gap / (2^q − 1)  removes most of it.
 """
 
 from abc import ABC, abstractmethod
@@ -41,7 +41,7 @@ ROUNDING = 1e-12  # relative to 1 + |u|
 
 
 class Sample(NamedTuple):
-    """What one replicate says of each input; every tensor `(N,)`, float64."""
+    """The result of one replicate at each input; every tensor `(N,)`, float64."""
 
     value: Tensor
     gap: Tensor
@@ -51,7 +51,7 @@ class Sample(NamedTuple):
     second: Tensor
     """Mean square of that."""
     effective: Tensor
-    """How many pairs make up the variation of what paths earn, (Σ|d|)² / Σd²; ∞ without noise."""
+    """Number of pairs that make up the variation of payoffs, (Σ|d|)² / Σd²; ∞ without noise."""
     largest: Tensor
     """The largest such deviation d, times its weight."""
 
@@ -92,7 +92,7 @@ class Estimator(ABC):
         return replace(self, scheme=self.scheme.with_steps(steps))
 
     def prepared(self, _inputs: Tensor, _generator: torch.Generator) -> "Estimator":
-        """What `sample` is called on, for all replicates at `inputs`."""
+        """The estimator for all replicates at `inputs`."""
         return self
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Estimator(ABC):
         generator: torch.Generator,
         late: Callable[[], bool] = lambda: False,
     ) -> Sample:
-        """Independent ones; at least 8 of them if it gets late.  Shape: `(N, dim)` → `(R, N)`."""
+        """Independent replicates, at least 8 even if `late`.  Shape: `(N, dim)` → `(R, N)`."""
         size = max(
             1, min(PATHS_AT_ONCE // paths, NORMALS_AT_ONCE // (paths * self.normals))
         )  # rows at a time
@@ -129,7 +129,7 @@ class Estimator(ABC):
         return Sample(*(part.reshape(count, len(inputs)) for part in found))
 
     def repeated(self, _count: int) -> "Estimator":
-        """What `sample` is called on for inputs that are repeated."""
+        """The estimator for repeated inputs."""
         return self
 
 
@@ -148,7 +148,7 @@ class Simulated(Estimator):
         return _spelled(self)
 
     def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
-        """Cubature has its own number of paths, so there are several rules in a replicate."""
+        """One replicate; cubature fixes its number of paths, so it needs several rules."""
         rules = _rules(self.noise, paths, self.normals)
         rows = inputs.repeat_interleave(rules, 0)
         sums = _Sums(self, rows)
@@ -175,7 +175,7 @@ class Simulated(Estimator):
 
 @dataclass(frozen=True)
 class Controlled(Estimator):
-    """The payoff of a path minus the martingales of a control; all of the noise is drawn."""
+    """The payoff of a path minus the martingales of a control; draws all of the noise."""
 
     control: Control | None = None
     shares: Tensor | None = None
@@ -194,7 +194,7 @@ class Controlled(Estimator):
     def prepared(self, inputs: Tensor, generator: torch.Generator) -> "Controlled":
         """With the shares that regression on independent paths finds.
 
-        All of both if the control is good; little if it is bad, so that it does no harm.
+        All of both if the control is good, and little if it is bad, so a bad one does no harm.
         """
         draw = self._draw(Independent(), inputs, REGRESSED, generator)
         payoff, m = self._simulate(inputs, draw)
@@ -236,7 +236,7 @@ class Controlled(Estimator):
 def candidates(
     family: Family, scheme: Scheme, noise: Noise, control: Control | None, steps: int, output: int
 ) -> list[list[Estimator]]:
-    """What may be tried, in this order; of rules that differ in their noise only, the best."""
+    """Candidates in order of preference; a group holds rules that differ only in their noise."""
     plain = Simulated(family, _scheme(family, scheme), Stretched(), output)
     cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
     kinds: list[Noise] = [*[noise] * cubature, Stretched(), Stretched(far=0.0)]
@@ -250,10 +250,10 @@ def candidates(
 
 
 def _scheme(family: Family, scheme: Scheme) -> Scheme:
-    """The family's exact sampler or its own steps if it has them, else the best that is known.
+    """The family's exact sampler or its own steps if it has them, otherwise the best scheme known.
 
-    Exact paths come before labels with a part of the noise integrated: these may rest on
-    quadrature, as those of `Rainbow` do, whose error no replicate shows.
+    Exact paths come before labels that integrate a part of the noise: such labels may use
+    quadrature, as those of `Rainbow` do, and replicates do not show its error.
     """
     if isinstance(family, ExactSampler) and weak_order(family, Exact()) is None:
         return Exact()
@@ -265,7 +265,7 @@ def _scheme(family: Family, scheme: Scheme) -> Scheme:
 
 
 def _spelled(estimator: Estimator) -> str:
-    """Scheme and noise in words; Sobol' points that are not stretched are just that."""
+    """Scheme and noise in words; Sobol' points that are not stretched are called sobol."""
     scheme: Any = estimator.finest
     noise: Any = estimator.noise
     plain = isinstance(noise, Stretched) and not noise.far
@@ -299,7 +299,7 @@ class _Sums:
         self.paths = 0
 
     def add(self, draw: Draw, value: Tensor, earned: Tensor, gap: Tensor) -> None:
-        """Of one block, `(N, K)` each; what has no weight may be anything, even infinite."""
+        """Add one block, `(N, K)` each; entries of weight 0 may be infinite or NaN."""
         w = draw.weights.squeeze(-1)
         gain, rest, gap = (
             torch.where(w == 0.0, 0.0, part.double())
@@ -313,9 +313,9 @@ class _Sums:
         self.paths += w.shape[-1]
 
     def _deviation(self, w: Tensor, gain: Tensor) -> Tensor:
-        """From the most usual gain, of antithetic pairs if there are: what is odd has no error.
+        """Deviation from the median gain, of antithetic pairs if there are any.
 
-        A path far out that alone says what is beyond a kink must not hide among those.
+        Pairs have no error in odd functions. A single path beyond a kink must stay visible.
         """
         if self.pairs:
             one, other = gain.chunk(2, dim=-1)
@@ -327,7 +327,7 @@ class _Sums:
         return (w * torch.where(far > ROUNDING * scale, far, 0.0)).abs()
 
     def sample(self) -> Sample:
-        """Of all blocks together."""
+        """The sample of all blocks together."""
         rest, gap, first, second, deviations, squares = self.sums
         effective = deviations.square() / squares.clamp_min(TINY)
         return Sample(

@@ -1,11 +1,11 @@
-r"""Payoffs with a martingale beside them. For v ≈ u and the path S on n steps of length h,
+r"""Payoffs together with a martingale. For v ≈ u and the path S on n steps of length h,
 
     M₁ = Σ_k W_k ⟨∇v, ΔS_k⟩,    M₂ = ½ Σ_k W_k (⟨ΔS_k, ∇²v ΔS_k⟩ − h Tr(σσ*∇²v)),
 
 with ΔS_k = σ(S_k) √h z_k, v at (S_k, t − kh), and W the weight of the path (see `path.py`). Both
-have mean zero whatever v is, since z_k is independent of the path so far. If v = u, Itô's formula
-says that payoff − M₁ − M₂ is nearly constant, so that a few paths give its mean: a control variate.
-Outside the region where v is known it is taken at the nearest point.
+have mean zero for every v, because z_k is independent of the path so far. If v = u, Itô's formula
+says that payoff − M₁ − M₂ is nearly constant, so a few paths give its mean: a control variate.
+Outside the region where v is known, it is evaluated at the nearest point.
 """
 
 from typing import NamedTuple
@@ -23,17 +23,17 @@ MOST_CURVED = 4  # dimensions in which the second-order term is affordable
 
 
 class Control(NamedTuple):
-    """An approximation v of u and the domain on which it is one."""
+    """An approximation v of u, and the domain on which it is valid."""
 
     map: Map
     domain: Domain
     budget: float | None = None
     """Seconds it was trained for, if that is known."""
     error: float = 0.0
-    """Relative to that of a linear fit, if that is known; from 1 on it is of no use."""
+    """Error relative to that of a linear fit, if known; a control with 1 or more is useless."""
 
     def at(self, inputs: Tensor) -> Map:
-        """v for inputs of this dtype, whatever that of a network is."""
+        """v for inputs of this dtype, which may differ from that of the network."""
         weights = list(self.map.parameters()) if isinstance(self.map, nn.Module) else []
         if not weights or weights[0].dtype == inputs.dtype:
             return self.map

@@ -1,7 +1,7 @@
 r"""How wrong is u? The paper's error  E[ |Φ(Λ) − ū(Λ)| / (1 + |ū(Λ)|) ]  (paper, Eq. 9).
 
-Where ū is itself simulated, the share of its noise is taken out and the interval allows for what
-is left, see `debiasing.py`. With a closed form nothing is changed.
+If ū is itself simulated, the share of its noise is removed, and the interval allows for the
+remaining bias; see `debiasing.py`. With a closed form nothing changes.
 """
 
 import math
@@ -36,11 +36,11 @@ class Errors:
     l1: float
     """Mean absolute error, Eq. (9), without the noise of the reference."""
     l1_se: float
-    """Its standard error over inputs and noise."""
+    """Standard error of `l1` over inputs and noise."""
     l2: float
-    """Root mean square error, without that noise too."""
+    """Root mean square error, also without that noise."""
     max: float
-    """Largest difference from the reference seen, its noise included."""
+    """Largest difference from the reference, including its noise."""
     mean_baseline: float
     """L1 of predicting the mean of ū everywhere."""
     linear_baseline: float
@@ -56,16 +56,16 @@ class Errors:
     max_se: float
     """Standard error of the reference where the largest difference is."""
     worst: dict[str, Any]
-    """The input where that is, by name."""
+    """The input with the largest difference, by name."""
 
     def record(self) -> dict[str, float | int | None]:
-        """As plain numbers by name; None for what is not finite, as JSON knows no NaN."""
+        """As plain numbers by name; None for numbers that are not finite, which JSON lacks."""
         plain = {k: v for k, v in asdict(self).items() if k != "worst"}
         return {k: v if math.isfinite(v) else None for k, v in plain.items()}
 
     @property
     def warnings(self) -> list[str]:
-        """What speaks against trusting the solution or these figures, a sentence each."""
+        """Reasons not to trust the solution or these figures, one sentence each."""
         return warnings_of(self.record())
 
 
@@ -92,9 +92,9 @@ class Yardstick:
     reference: Estimate
     domain: Domain
     bias: Estimate | None = None
-    """Estimated discretisation error of the reference, where that was asked for."""
+    """Estimated discretisation error of the reference, if requested."""
     seconds: float | None = None
-    """About how long measuring may take; it then leaves out inputs."""
+    """Approximate time for a measurement, which omits inputs to keep it."""
 
     def measure(self, u: Map) -> Errors:
         """Errors of `u` on the inputs."""
@@ -105,7 +105,7 @@ class Yardstick:
         return compare(values.double(), reference, points, self.domain)
 
     def _affordable(self, u: Map, seconds: float) -> Tensor:
-        """The first inputs, as many as u takes `seconds` for; it is timed on a few."""
+        """The first inputs, as many as `seconds` allow; u is timed on a few."""
         start = time.perf_counter()
         u(self.points[:FEWEST_KNOWN])
         taken = time.perf_counter() - start
@@ -139,10 +139,10 @@ def make_yardstick(
         inputs: how many; by default 2^16 with a closed form, else as many as `effort.py` says.
         paths: per input, if the reference is simulated; by default likewise.
         report: called with the fraction done.
-        noise: of the simulated reference; by default the quietest. Unless independent, in 16
-            replicates.
-        seconds: about how long the reference and each measuring may take together, in place of
-            the defaults; the figures then depend on the machine.
+        noise: of the simulated reference; by default the one that varies least. Unless it is
+            independent, there are 16 replicates.
+        seconds: approximate time for the reference and one measurement together, instead of the
+            defaults; the figures then depend on the machine.
     """
     if inputs is not None and inputs < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
@@ -158,7 +158,7 @@ def make_yardstick(
 
 
 def _timed_closed_form(family: Family, seconds: float | None, generator: torch.Generator) -> int:
-    """How many values of the closed form take so long."""
+    """The number of values of the closed form that take `seconds`."""
     if seconds is None:
         return KNOWN_INPUTS
     points = family.domain.sample(FEWEST_KNOWN, generator)
@@ -169,7 +169,7 @@ def _timed_closed_form(family: Family, seconds: float | None, generator: torch.G
 
 
 def _known_inputs(seconds: float, taken: float) -> int:
-    """A power of two, if `FEWEST_KNOWN` inputs have `taken` so long."""
+    """The affordable inputs, a power of two, if `FEWEST_KNOWN` inputs took `taken` seconds."""
     doublings = math.floor(math.log2(max(1.0, seconds / max(taken, 1e-9))))
     return min(KNOWN_INPUTS, FEWEST_KNOWN << doublings)
 

@@ -2,12 +2,12 @@ r"""Observations ((x_i, t_i), u_i) and the parameters that must explain them.
 
     r_i(θ) = (u(λ_i(θ)) − u_i) / s_i,    s_i² = noise_i² + n model_i²,
 
-where θ collects the free variables, scaled to the unit cube, and all else is known, once for all
-observations or for each. `model` is the error of u itself, so that it is not mistaken for truth.
-It is smooth, hence alike at neighbouring observations, and more of them do not average it out: the
-factor n is the worst that any correlation does (the covariance M of n errors is at most n diag M).
+where θ collects the free variables, scaled to the unit cube. All other variables are known, with
+one value for all observations or one value each. `model` is the error of u itself. It is smooth,
+hence similar at neighbouring observations, and more of them do not average it out. The factor n is
+the worst case over all correlations (the covariance M of n errors is at most n diag M).
 
-Rows are evaluated in blocks, so that memory is that of the answer.
+Rows are evaluated in blocks, so memory is bounded.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ ALL = slice(None)
 
 @dataclass(frozen=True)
 class Problem:
-    """Which θ explains the values? Build it with `make_problem`."""
+    """Which θ explains the values? `make_problem` builds it."""
 
     u: Map
     domain: Domain
@@ -52,7 +52,7 @@ class Problem:
 
     @cached_property
     def labels(self) -> list[str]:
-        """A name for each entry of θ, such as sigma or sigma[0, 1]."""
+        """One name per entry of θ, such as sigma or sigma[0, 1]."""
         found = []
         for name in self.free:
             shape = self.domain.boxes[name].shape
@@ -157,7 +157,7 @@ def make_problem(
         u: the solution map.
         domain: of u; free variables stay inside it.
         free: names of the variables to find.
-        known: all others, a value for all observations or one for each.
+        known: all other variables, one value for all observations or one each.
         values: what was observed, `(n,)`.
         noise: its standard deviation, a number or `(n,)`.
         model: standard error of u itself, a number or `(n,)`.
@@ -168,7 +168,7 @@ def make_problem(
         known_names = ", ".join(domain.boxes)
         raise InputError(f"there is no variable {unknown[0]!r} to find; there are: {known_names}.")
     if both := [name for name in free if name in known]:
-        raise InputError(f"{both[0]} cannot be both given and to be found.")
+        raise InputError(f"{both[0]} cannot be both given and free.")
     observed = numbers("values", values)
     count = len(observed)
     middles = {n: np.reshape(_middle(domain, n), domain.boxes[n].shape) for n in free}

@@ -2,8 +2,8 @@ r"""Partial derivatives of any u(λ) by automatic differentiation (paper, Sectio
 
     Δ = ∂u/∂x,   Vega = ∂u/∂σ,   Θ = −∂u/∂t,   Γ = ∂²u/∂x²  (its diagonal, asset by asset).
 
-They work under `torch.no_grad` and `torch.inference_mode`. Where the inputs require gradients, or
-belong to a transform of `torch.func`, the derivatives are differentiable themselves.
+These functions also work under `torch.no_grad` and `torch.inference_mode`. If the inputs require
+gradients, or belong to a transform of `torch.func`, the derivatives are differentiable themselves.
 
 A ReLU network is piecewise linear: its second derivatives are zero almost everywhere.
 """
@@ -77,8 +77,8 @@ def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
         return greek.sign * partial(u, domain, first, inputs)
     if len(rest) > 1 or (rest[0] != first and domain.boxes[rest[0]].size > 1):
         raise InputError(
-            f"{greek.names} is not a Greek: expected one variable, or two of which the second is "
-            "the first again or a scalar."
+            f"{greek.names} is not a Greek: expected one variable, or two, the second being the "
+            "first again or a scalar."
         )
     block = hessian(u, domain, first, rest[0], inputs)
     sizes = (domain.boxes[first].size, domain.boxes[rest[0]].size)
@@ -99,7 +99,7 @@ def _transformed(inputs: Tensor) -> bool:
 
 @contextmanager
 def differentiable(inputs: Tensor) -> Iterator[Tensor]:
-    """Inputs to differentiate in, even under `inference_mode`; a graph only for a caller's sake."""
+    """Inputs to differentiate in, even under `inference_mode`; keeps a graph only if traced."""
     keep = torch.is_grad_enabled() and traced(inputs)
     with torch.inference_mode(False), torch.set_grad_enabled(keep):
         yield inputs.clone() if inputs.is_inference() else inputs
@@ -113,7 +113,7 @@ def _gradient(u: Map, inputs: Tensor) -> Tensor:
 def _pull_back(f: Map, inputs: Tensor) -> tuple[Tensor, Map]:
     """f, and the map from w to wᵀ∇f.
 
-    A transform of `torch.func` needs its own; plain autograd is quicker.
+    A transform of `torch.func` needs `vjp`; otherwise plain autograd is quicker.
     """
     if _transformed(inputs):
         moved, pull = torch.func.vjp(f, inputs)  # type: ignore[misc]

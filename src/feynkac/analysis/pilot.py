@@ -1,12 +1,11 @@
-r"""Which estimator, how many steps and paths: from a few replicates that are not used again.
+r"""Chooses estimator, steps and paths from a few replicates that are not used again.
 
-A candidate is tried with few paths, then with more, until its half width can be foretold:
+The pilot tries a candidate with few paths, then with more, until it can predict the half width:
 
     |gap| ∝ n^{−q},    noise ∝ K^{−r},   r = ¾ until two pilots have measured it.
 
-The first candidate that is foretold to reach the aim in the time is taken; if none is, the one with
-the narrowest interval. The interval itself comes from fresh replicates, so that choosing does not
-bias it.
+It takes the first candidate that it predicts to reach the aim in time, or else the one with the
+narrowest interval. The interval itself comes from fresh replicates, so the choice does not bias it.
 """
 
 import math
@@ -47,13 +46,13 @@ class Interval(NamedTuple):
 
     @property
     def half_width(self) -> Tensor:
-        """Of both."""
+        """Statistical plus discretisation error."""
         return self.statistical + self.discretisation
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do at one input."""
+    """The estimator and effort for one input."""
 
     estimator: Estimator
     paths: int
@@ -61,13 +60,13 @@ class Plan:
     replicates: int
     extrapolated: bool
     half_width: float
-    """As foretold."""
+    """Predicted."""
     seconds: float
-    """As foretold."""
+    """Predicted."""
 
     @property
     def work(self) -> tuple[str, int, int]:
-        """What inputs must share to be simulated together."""
+        """Inputs with equal `work` are simulated together."""
         return self.estimator.name, self.paths, self.replicates
 
 
@@ -79,13 +78,14 @@ def interval(
     confidence: float,
     replicates: int | None = None,
 ) -> Interval:
-    """From replicates `(R, N)`; with `replicates`, as it would be with so many of them.
+    """The interval from replicates `(R, N)`, or as it would be with `replicates` of them.
 
-    Where few paths differ from the rest, what was not seen counts: a part ln(1/α)/paths of the
-    law, on which a path may earn as much as the farthest one. The same where what is earned jumps:
-    of the evenly spaced points of a replicate only those next to the jump vary, and where they
-    seldom do, all replicates may agree. What extrapolation leaves is bounded by the whole gap, of
-    which it took 1/(2^q − 1): that holds even where the order is not yet to be seen.
+    If few paths differ from the rest, the interval allows for what was not seen: a part
+    ln(1/α)/paths of the law, on which a path may earn as much as the farthest one. The same holds
+    if the payoff jumps: of the evenly spaced points of a replicate only those next to the jump
+    vary, and where they seldom do, all replicates may agree. The error after extrapolation is
+    bounded by the whole gap, of which extrapolation used 1/(2^q − 1). This holds even where the
+    order is not visible yet.
     """
     count = len(found.value)
     used = replicates or count
@@ -113,7 +113,7 @@ class Trial:
     """One pilot of an estimator at one input."""
 
     index: int
-    """Which input."""
+    """Index of the input."""
     estimator: Estimator
     paths: int
     cost: float
@@ -125,10 +125,10 @@ class Trial:
     visible: bool
     """Whether the gap is more than noise."""
     rate: float = RATE
-    """r, as far as it is known."""
+    """r, the measured or assumed rate."""
 
     def half_width(self, paths: int) -> float:
-        """With so many paths in a replicate."""
+        """The predicted half width with `paths` paths per replicate."""
         return self.bias + self.noise * math.pow(self.paths / paths, self.rate)
 
     def steps_wanted(self, aim: float) -> int:
@@ -140,14 +140,14 @@ class Trial:
         return min(MOST_STEPS, n << max(0, min(3, doublings)))
 
     def paths_wanted(self, aim: float) -> int:
-        """K for which the half width is at most half of the aim: a pilot is noisy itself."""
+        """K for which the half width is at most half of the aim; a pilot is noisy itself."""
         wanted = max(SAFE * aim - self.bias, 0.2 * aim)
         if not self.noise > wanted:
             return self.paths
         return int(self.paths * 2 ** min(30, math.ceil(math.log2(self.noise / wanted) / self.rate)))
 
     def after(self, earlier: "Trial") -> "Trial":
-        """The same, with the rate at which noise fell since an earlier one with fewer paths."""
+        """The same trial, with the rate measured against an earlier one with fewer paths."""
         if not 0.0 < self.noise < math.inf or earlier.paths >= self.paths:
             return self
         rate = math.log(earlier.noise / self.noise) / math.log(self.paths / earlier.paths)
@@ -156,11 +156,11 @@ class Trial:
 
 @dataclass(frozen=True)
 class Pilot:
-    """Tries estimators at N inputs; what it spends is counted."""
+    """Tries estimators at N inputs, and counts the paths it spends."""
 
     inputs: Tensor
     seconds: float
-    """For each input, the interval itself included."""
+    """Per input, including the interval itself."""
     most_paths: int
     confidence: float
     generator: torch.Generator
@@ -168,7 +168,7 @@ class Pilot:
     """Paths at each input, counted here."""
 
     def plans(self, candidates: Iterable[list[Estimator]], aim: list[float]) -> list[Plan]:
-        """One for each input."""
+        """One plan per input."""
         best: dict[int, Plan] = {}
         started = clock()
         for group in candidates:
@@ -184,7 +184,7 @@ class Pilot:
     def _foretold(
         self, group: list[Estimator], which: list[int], aim: list[float]
     ) -> dict[int, Plan]:
-        """Pilots of the best of a group, with more steps and paths until one says enough."""
+        """Plans from pilots of the best of a group, with more steps and paths as needed."""
         for estimator in group:
             estimator.replicates(self.inputs[which[:1]], 16, 1, self.generator)  # torch wakes up
         plans: dict[int, Plan] = {}
@@ -224,7 +224,7 @@ class Pilot:
         return [Trial(i, estimator, paths, cost, b, n, v) for i, b, n, v in rows]
 
     def _next(self, trial: Trial, aim: float) -> tuple[int, int] | None:
-        """Steps and paths of another pilot, or None if this one says enough."""
+        """Steps and paths of another pilot, or None if this one suffices."""
         steps = trial.estimator.scheme.steps
         finer, second = trial.steps_wanted(aim), PILOTS * trial.paths * trial.cost
         while finer > steps and second * finer / steps > 0.2 * self.seconds:
@@ -238,7 +238,7 @@ class Pilot:
         return (steps, more) if wide and cheap and fits else None
 
     def _plan(self, trial: Trial, aim: float) -> Plan:
-        """Within the time and the number of paths that are left."""
+        """A plan within the time and the number of paths that are left."""
         affordable = min(self.most_paths, 0.7 * self.seconds / trial.cost)
         most = _power_of_two(min(affordable / REPLICATES, MOST_PATHS))
         paths = min(most, trial.paths_wanted(aim))
@@ -254,5 +254,5 @@ class Pilot:
 
 
 def _power_of_two(number: float) -> int:
-    """The largest one that is not larger, at least 16."""
+    """The largest power of two that is not larger, at least 16."""
     return int(2 ** max(4, math.floor(math.log2(max(1.0, number)))))

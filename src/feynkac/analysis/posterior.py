@@ -1,8 +1,8 @@
 r"""The posterior of θ given observations,  log p(θ | data) = log prior(θ) − ½ Σ r_i(θ)² + const,
 
-by emcee's ensemble sampler (extra `uq`), all walkers of a step in one batch. Where the noise is
-unknown it is integrated out: −(n/2) log(Σ r_i² + (n − p) Σ model_i²). Convergence is measured, not
-assumed: split-R̂, the autocorrelation time and the effective sample size.
+by emcee's ensemble sampler (extra `uq`), all walkers of a step in one batch. If the noise is
+unknown, it is integrated out: −(n/2) log(Σ r_i² + (n − p) Σ model_i²). Convergence is measured by
+split-R̂, the autocorrelation time and the effective sample size.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from feynkac.analysis.observations import Array, Problem
 from feynkac.errors import InputError
 
 WALKERS = 64
-CANDIDATES = 100  # for the start of each, of which a prior may leave few
+CANDIDATES = 100  # starts per walker, of which a prior may leave few
 CONVERGED = 1.05  # R̂
 ENOUGH = 400  # effective samples
 EDGE = 0.01  # of the domain's width
-MOST_AT_EDGE = 0.05  # of the samples, before it is said
+MOST_AT_EDGE = 0.05  # of the samples, before a warning
 
 Prior = Callable[[dict[str, Array]], Array]
 """Log density, up to a constant, of each of many parameters given by name `(walkers,)`."""
@@ -28,7 +28,7 @@ Prior = Callable[[dict[str, Array]], Array]
 
 @dataclass(frozen=True)
 class Posterior:
-    """Samples of θ in the variables' own units, and how far to trust them."""
+    """Samples of θ in the variables' own units, with diagnostics of convergence."""
 
     labels: list[str]
     samples: Array
@@ -80,7 +80,7 @@ def sample_posterior(
         problem: the observations.
         start: where the walkers begin.
         prior: log density of θ by name; by default uniform on the domain.
-        steps: of each of the walkers, a quarter of which is dropped.
+        steps: per walker; the first quarter is dropped.
         confidence: of the intervals.
         seed: determines the draws.
         report: called with the fraction done.

@@ -1,4 +1,4 @@
-"""Figures as people read them:  3.91e-05 ± 4.2e-07  has two digits of the error, no more.
+"""Numbers as text for people:  3.91e-05 ± 4.2e-07  has two digits of the error, no more.
 
 A number without an error has three significant digits.
 """
@@ -9,7 +9,7 @@ SMALL = 1e-3  # below it a power of ten is easier to read than zeros
 
 
 def figure(value: float | None, se: float | None) -> str:
-    """A number ± its standard error, both to the error's second digit; – for what is unknown.
+    """A number ± its standard error, both to the error's second digit; – if unknown.
 
     Example:
         >>> figure(3.9123e-05, 4.2e-07)
@@ -30,7 +30,7 @@ def figure(value: float | None, se: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three significant digits; – for what could not be measured.
+    """Three significant digits; – if it could not be measured.
 
     Example:
         >>> number(0.0123456), number(3.9123e-05), number(0.0), number(None)
@@ -46,7 +46,7 @@ def number(value: float | None) -> str:
 
 
 def error_text(value: float | None, se: float | None, low: float | None, high: float | None) -> str:
-    """An error ± its standard error, or the most it may be where noise leaves open if it is any.
+    """An error ± its standard error, or an upper bound if noise may explain all of it.
 
     Example:
         >>> error_text(3e-5, 6e-5, 0.0, 1.5e-4)

@@ -1,4 +1,4 @@
-"""Value and derivatives along one or two variables, the others held."""
+"""Value and derivatives along one or two variables, with the others fixed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ class Sweep:
     """Tables over a grid; each has one axis per variable of `over`, in order."""
 
     over: dict[str, Tensor]
-    """The variables that were run through, and their values."""
+    """The swept variables, and their values."""
     at: dict[str, Any]
-    """The others."""
+    """The fixed variables."""
     values: dict[str, Tensor]
     """By name: the value, and Greeks or first derivatives."""
     warnings: list[str] = field(default_factory=list)
@@ -43,11 +43,11 @@ def make_grid(
             values of the others.
     """
     if not 1 <= len(over) <= 2 or len(set(over)) < len(over):
-        raise InputError("a sweep runs through one variable, or two different ones.")
+        raise InputError("a sweep needs one variable, or two different ones.")
     for name in over:
         if name not in scalars(domain):
             raise InputError(
-                f"cannot run through {name!r}; scalar variables are: {', '.join(scalars(domain))}."
+                f"cannot sweep {name!r}; the scalar variables are: {', '.join(scalars(domain))}."
             )
     if domain.join({**at, **{n: domain.boxes[n].low[0] for n in over}}).ndim > 1:
         raise InputError("a sweep starts from one input; give one value per variable.")

@@ -2,11 +2,11 @@ r"""Uncertainty: the law of u(Ξ) for random inputs Ξ (paper, Section 3.2), eac
 
     E u ≈ (1/n) Σ u(ξ_i),    V u ≈ (1/(n−1)) Σ (u(ξ_i) − mean)².
 
-Draws are streamed in chunks; only the values u(ξ_i) are kept. Sobol' indices say which input the
-variance comes from: S_i alone, T_i with all its interactions.
+Draws are streamed in chunks; only the values u(ξ_i) are kept. Sobol' indices say which input causes
+the variance: S_i alone, T_i with all its interactions.
 
-The map at hand is Φ = u + e with a relative error ε, the root mean square of |e|/(1 + |u|). Its
-share of an error does not shrink with n. With σ_e = ε √E(1 + |Φ|)² and y = Φ(Ξ),
+The given map is Φ = u + e with a relative error ε, the root mean square of |e|/(1 + |u|). Its
+contribution to an error does not shrink with n. With σ_e = ε √E(1 + |Φ|)² and y = Φ(Ξ),
 
     |E Φ − E u| ≤ E|e| ≤ ε E(1 + |u|),    |V Φ − V u| ≤ 2 σ_y σ_e + σ_e²,    quantiles: ε (1 + |q|),
 
@@ -49,7 +49,7 @@ class Statistic:
     se: float
     """Standard error of sampling."""
     network: float = 0.0
-    """What the error of the map itself may add, a bias that more samples do not reduce."""
+    """The most that the error of the map may add, a bias that more samples do not reduce."""
 
     @property
     def error(self) -> float:
@@ -95,7 +95,7 @@ def propagate(
         inputs: the law of Ξ.
         samples: n, at least 64.
         seed: of the draws.
-        quantiles: which, between 0 and 1.
+        quantiles: levels between 0 and 1.
         report: called with the fraction done.
         error: ε, the relative root mean square error of `u`.
     """
@@ -141,7 +141,7 @@ def _scalars(inputs: Inputs) -> dict[str, int]:
 
 
 class _Pilot(NamedTuple):
-    """Units and correlations r as the first chunk has them, so that sums lose no digits."""
+    """Units and correlations r of the first chunk, so that sums lose no digits."""
 
     x: tuple[Array, Array]
     y: tuple[Array, Array]
@@ -182,7 +182,7 @@ def _mean(y: Array, error: float) -> Statistic:
 
 
 def _variance(y: Array, error: float) -> Statistic:
-    """The paper's estimator; its error from the fourth moment."""
+    """The paper's estimator; its error comes from the fourth moment."""
     n, variance = len(y), float(y.var(ddof=1))
     fourth = float(((y - y.mean()) ** 4).mean())
     se = math.sqrt(max(0.0, fourth - variance**2 * (n - 3) / (n - 1)) / n)
@@ -209,7 +209,7 @@ def _turned(cosines: Array, angle: float, power: int) -> Array:
 
 
 def _quantile(ordered: Array, q: float, error: float) -> Statistic:
-    """Its error from the order statistics one standard deviation of the rank apart."""
+    """A quantile; its error comes from order statistics one standard deviation of rank away."""
     n = len(ordered)
     spread = math.sqrt(n * q * (1.0 - q))
     low, high = (int(np.clip(round(n * q + side * spread), 0, n - 1)) for side in (-1, 1))
@@ -220,7 +220,7 @@ def _quantile(ordered: Array, q: float, error: float) -> Statistic:
 def _correlations(
     columns: dict[str, int], means: Array, n: int, angle: float
 ) -> dict[str, Statistic]:
-    """Their errors by the delta method, which needs no normal law."""
+    """Correlations; their errors come from the delta method, which needs no normal law."""
     x, xx, y, yy, xy, w, ww = means
     scale = np.sqrt((xx - x * x) * (yy - y * y))
     r = np.divide(xy - x * y, scale, out=np.zeros_like(scale), where=scale > 0.0)
@@ -229,7 +229,7 @@ def _correlations(
 
 @dataclass(frozen=True)
 class SobolIndices:
-    """Shares of the variance of u(Ξ), a variable each."""
+    """Shares of the variance of u(Ξ), one per variable."""
 
     first: dict[str, Statistic]
     total: dict[str, Statistic]
@@ -257,12 +257,12 @@ def sobol_indices(
     from SALib.sample import sobol as sampling
 
     if base < 2 or base & (base - 1):
-        raise InputError(f"the base sample has a power of two of points, got {base}.")
+        raise InputError(f"the size of the base sample must be a power of two, got {base}.")
     if inputs.correlation:
-        raise InputError("Sobol' indices need independent inputs; leave the correlation out.")
+        raise InputError("Sobol' indices need independent inputs; omit the correlation.")
     columns = _scalars(inputs)
     if not columns:
-        raise InputError("no input is random, so there is no variance to share out.")
+        raise InputError("no input is random, so there is no variance to explain.")
     problem = {
         "num_vars": len(columns),
         "names": list(columns),
@@ -274,7 +274,7 @@ def sobol_indices(
     )
     y = np.concatenate([_evaluate(u, inputs, part) for part in _split(uniform)])
     if not np.ptp(y) > 0.0:
-        raise InputError("u does not vary with these inputs, so there is no variance to share out.")
+        raise InputError("u does not vary with these inputs, so there is no variance to explain.")
     # SALib takes seed 0 for none
     found = analysis.analyze(problem, y, calc_second_order=False, conf_level=0.95, seed=seed + 1)
     angle = _angle(y, error)

@@ -1,7 +1,7 @@
-"""What speaks against a solution or against the figures of its error, a sentence each.
+"""Reasons not to trust a solution or the figures of its error, one sentence each.
 
-a largest error far above the typical one;  a reference as noisy as the error;
-an error that sits at few inputs;  hardly better than a linear fit
+The largest error is far above the typical one; the reference is as noisy as the error; few inputs
+carry the error; the solution is hardly better than a linear fit.
 """
 
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ CARRIERS = 64  # inputs that carry the error, (Σ|d|)²/Σd²; below it, the int
 
 
 def warnings_of(record: Mapping[str, float | int | None]) -> list[str]:
-    """From the figures of `Errors.record()`, old ones too.
+    """Warnings from the figures of `Errors.record()`, also of older versions.
 
     Example:
         >>> warnings_of({"l1": 0.0004, "max": 1.4, "inputs": 65536})
-        ['the largest error, 1.40, is 3500 times the mean one: look where it is (`worst` of \
-`solution.error()`), and leave out that corner of the domain or train longer.']
+        ['the largest error, 1.40, is 3500 times the mean error: see where it is (`worst` of \
+`solution.error()`), and exclude that corner of the domain or train longer.']
     """
     found = {name: value for name, value in record.items() if value is not None}
     checks = (_corner(found), _noise(found), _carriers(found), _linear(found))
@@ -40,10 +40,10 @@ def _corner(found: Mapping[str, float]) -> str | None:
     certain = largest - CLEAR * found.get("max_se", 0.0)
     if not certain > max(LARGE, FAR * l1, SENSELESS * found.get("mean_baseline", 0.0)):
         return None
-    times = f"{largest / l1:.0f} times the mean one" if l1 else "far above the mean one"
+    times = f"{largest / l1:.0f} times the mean error" if l1 else "far above the mean error"
     return (
-        f"the largest error, {number(largest)}, is {times}: look where it is (`worst` of "
-        "`solution.error()`), and leave out that corner of the domain or train longer."
+        f"the largest error, {number(largest)}, is {times}: see where it is (`worst` of "
+        "`solution.error()`), and exclude that corner of the domain or train longer."
     )
 
 
@@ -52,9 +52,9 @@ def _noise(found: Mapping[str, float]) -> str | None:
     if not noise or "l1_high" not in found or (noise < found.get("l1", 0.0) and found["l1_low"]):
         return None
     return (
-        f"the reference's own noise ({number(noise)}) is as large as the error: L1 is between "
-        f"{number(found['l1_low'])} and {number(found['l1_high'])}; raise the paths of the "
-        "reference (`paths=`)."
+        f"the noise of the reference ({number(noise)}) is as large as the error: L1 is between "
+        f"{number(found['l1_low'])} and {number(found['l1_high'])}; give the reference more "
+        "paths (`paths=`)."
     )
 
 
@@ -63,8 +63,8 @@ def _carriers(found: Mapping[str, float]) -> str | None:
     if not inputs or not l2 or (carriers := inputs * (found["l1"] / l2) ** 2) >= CARRIERS:
         return None
     return (
-        f"the error sits at few of the {inputs} inputs (as if at {carriers:.0f} of them): L1 may "
-        "lie above its interval; measure on more (`inputs=`)."
+        f"few of the {inputs} inputs carry the error (effectively {carriers:.0f}): L1 may lie "
+        "above its interval; measure on more inputs (`inputs=`)."
     )
 
 
@@ -73,17 +73,17 @@ def _linear(found: Mapping[str, float]) -> str | None:
     if not l1 > POOR * linear > 0.0:
         return None
     return (
-        f"the error is no better than half of that of a linear fit ({number(linear)}): train "
-        "longer, or check the family (`feynkac check`)."
+        f"the error is more than half that of a linear fit ({number(linear)}): train longer, or "
+        "check the family (`feynkac check`)."
     )
 
 
 def derivative_warnings(family: Family, network: nn.Module) -> list[str]:
-    """Which derivatives of a solution deserve no trust."""
+    """Which derivatives of a solution you should not trust, one sentence each."""
     found = []
     if jumps(family):
         found.append(
-            "the initial condition jumps: slopes were not fitted, and near t = 0 derivatives in x "
+            "the initial condition jumps, so slopes were not fitted: near t = 0, derivatives in x "
             "(delta, gamma) are unreliable."
         )
     layers = [module for module in network.modules() if isinstance(module, Layer)]

@@ -1,4 +1,4 @@
-"""What each ingredient of the fast method is worth: its error without it, at equal wall clock."""
+"""The value of each ingredient of the fast method: the error without it, at equal wall clock."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +26,7 @@ from feynkac.training.schedules import StepDecay
 from feynkac.training.settings import seconds
 
 Change = Callable[[Family, Fast], Fast | None]
-"""The method without an ingredient; None if the family's default does not have it."""
+"""The method without an ingredient; None if the default for the family lacks it."""
 
 
 def _values_alone(family: Family, method: Fast) -> Fast | None:
@@ -93,7 +93,7 @@ def _euler_maruyama(family: Family, method: Fast) -> Fast | None:
 
 
 def _other_network(method: Fast, **changes: Any) -> Fast | None:
-    """With another network; None if it is the same."""
+    """The method with another network; None if it is the same."""
     assert isinstance(method.architecture, Smooth)
     network = replace(method.architecture, **changes)
     return None if network == method.architecture else replace(method, architecture=network)
@@ -114,7 +114,7 @@ INGREDIENTS: dict[str, Change] = {
     "one hidden layer": _one_layer,
     "Euler–Maruyama with 25 steps": _euler_maruyama,
 }
-"""What is put in place of each ingredient."""
+"""What replaces each ingredient."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def run_ablation(
 
 
 def variant_methods(family: Family, method: Fast) -> dict[str, Fast]:
-    """The method with its number of paths open, and all variants that differ from it, by name."""
+    """The method with an open number of paths, and all variants that differ, by name."""
     default = replace(method, paths=unset)
     changed = {name: change(family, default) for name, change in INGREDIENTS.items()}
     found = {name: each for name, each in changed.items() if each is not None}
@@ -218,7 +218,7 @@ def _measure(
 
 
 def to_markdown(ablations: Sequence[Ablation]) -> str:
-    """One table: a line a variant, a column a family; empty where it does not apply."""
+    """One table with one row per variant and one column per family; – where it does not apply."""
     names = dict.fromkeys(v.name for a in ablations for v in a.variants)
     lines = [
         ["", *(f"{a.family}, {a.budget:g} s" for a in ablations)],

@@ -2,8 +2,8 @@ r"""The benchmark: the fast method in a hundredth of the paper's time, beside th
 
     ratio = (seconds of one of the paper's steps on this machine · its steps) / seconds of `fast`
 
-Errors are those of Eq. (9) on inputs that no training saw, the same for all seeds. Seconds are wall
-clock around `solve`, so that pilots, compiling and its last evaluation count.
+Errors are those of Eq. (9) on fresh inputs, the same for all seeds. Seconds are wall clock around
+`solve`, including pilots, compiling and the last evaluation.
 """
 
 import itertools
@@ -53,7 +53,7 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is trained for one row, and what is published about it."""
+    """The training of one row, and the published figures."""
 
     name: str
     family: Family
@@ -61,9 +61,9 @@ class Entry:
     gpu_seconds: float
     """Of the paper's training."""
     source: str = PAPER
-    """Whose `published_l1` is."""
+    """Source of `published_l1`."""
     scheme: Scheme | None = None
-    """Trained with and measured against; None stands for the method's and the true PDE."""
+    """Scheme of training and reference; None: the method's own, against the true PDE."""
 
     @property
     def budget(self) -> float:
@@ -87,7 +87,7 @@ ENTRIES = (
 
 @dataclass(frozen=True)
 class Thoroughness:
-    """How much is spent; the defaults are those of the published table."""
+    """Effort of a benchmark; the defaults are those of the published table."""
 
     budget_scale: float = 1.0
     """Factor of every budget."""
@@ -98,7 +98,7 @@ class Thoroughness:
     paths: int = 2**14
     """Of a simulated reference, per input and replicate."""
     refinements: int = 1
-    """How often the steps of the true PDE's reference are doubled from those trained with."""
+    """How often a reference for the true PDE doubles the steps of the training."""
     greek_inputs: int = 20_000
     """To measure the Greeks on."""
     paper_batch_size: int | None = None
@@ -129,7 +129,7 @@ def run_bench(
 ) -> Bench:
     """Train each entry for seeds 0 … seeds − 1, measure it, and time the paper's steps.
 
-    Trainings that `store` has are not made again.
+    Trainings that `store` holds are reused.
     """
     timings: dict[str, float] = {}
     rows = []
@@ -208,9 +208,9 @@ def _row(
 
 
 def yardstick_for(family: Family, run: Run, effort: Thoroughness, biased: bool = True) -> Yardstick:
-    """The closed form, or a simulation as in `run`; `biased` if the true PDE is meant by it.
+    """The closed form, or a simulation as in `run`; `biased` if it stands for the true PDE.
 
-    Against the true PDE the steps are refined, and `bias` is what error is left in them.
+    For the true PDE, the steps are refined, and `bias` estimates their remaining error.
     """
     generator = make_generator(0, "bench")
     if isinstance(family, ClosedForm):
@@ -229,7 +229,7 @@ def yardstick_for(family: Family, run: Run, effort: Thoroughness, biased: bool =
 def combined_error(values: Sequence[float], errors: Sequence[float]) -> float:
     """Standard error of the mean of `values` between seeds, and of each over the inputs.
 
-    The inputs are the same for all seeds, so that their part does not fall with more seeds.
+    The inputs are the same for all seeds, so their part does not fall with more seeds.
 
     Example:
         >>> combined_error([1.0, 7.0], [4.0, 4.0])
@@ -277,9 +277,9 @@ def time_paper_step(
 ) -> float:
     """Seconds of a step of the paper's method: the median of `repeats` after one to warm up.
 
-    The batch is the paper's own unless given: the time of a step is not proportional to it. Such a
-    step is compiled, as in a full reproduction. On the larger problems it takes a minute, so that
-    one has to do.
+    The batch is the paper's own unless given, because the time of a step is not proportional to it.
+    Such a step is compiled, as in a full reproduction. On the larger problems it takes a minute, so
+    the default is one.
     """
     ticks: list[float] = []
     solve(
@@ -304,7 +304,7 @@ def project_paper(family: Family, step: float) -> float:
 
 
 def reset_peak_memory() -> None:
-    """Forget the high-water mark of this process, where the system can."""
+    """Reset the high-water mark of this process, if the system can."""
     with suppress(OSError):  # Linux only, see proc(5)
         Path("/proc/self/clear_refs").write_text("5")
 

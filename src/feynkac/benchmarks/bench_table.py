@@ -1,4 +1,4 @@
-"""The table of the benchmark: its rows, and how people read them."""
+"""The table of the benchmark: its rows, as data and as text."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -10,24 +10,24 @@ PAPER = "the paper"
 REMEASURED = "the authors' weights, re-measured: docs/results/authors-weights.json"
 """By `benchmarks/authors_weights.py`, against the true PDE."""
 REMEASURED_GREEKS = {"delta": 0.0235, "vega": 0.0766, "theta": 0.0562}
-"""Errors of the Greeks of the same weights, likewise; a ReLU network has no Gamma."""
+"""Errors of the Greeks of these weights, measured in the same way; ReLU has no Gamma."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; means are over the seeds."""
+    """One row of the table; means are over the seeds."""
 
     name: str
     l1: float
     """Eq. (9), mean over the seeds."""
     l1_se: float
-    """Its standard error from the seeds, the inputs and the reference's noise together."""
+    """Standard error of `l1` from the seeds, the inputs and the noise of the reference."""
     l1_low: float
-    """Ends of the 95 % interval, means over the seeds; they differ by inputs and noise alone."""
+    """Lower end of the 95 % interval, mean over the seeds; it covers inputs and noise only."""
     l1_high: float
     l1_by_seed: list[float]
     inputs: int
-    """Measured on so many."""
+    """Number of inputs to measure on."""
     reference_se: float
     """Mean statistical error of the reference."""
     reference_bias: float
@@ -38,7 +38,7 @@ class Row:
     """Wall clock of one training."""
     seconds_by_seed: list[float]
     memory_mb: float
-    """Most memory held during the trainings, torch itself included."""
+    """Peak memory during the trainings, including torch itself."""
     published_l1: float
     source: str
     """Of the published error."""
@@ -51,12 +51,12 @@ class Row:
     ratio: float
     """Projected seconds over ours."""
     greeks: dict[str, float]
-    """Errors of the named derivatives, the same metric."""
+    """Errors of the named derivatives, in the same metric."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """The whole table and where it was made."""
+    """The whole table, with the versions that made it."""
 
     rows: tuple[Row, ...]
     seeds: int
@@ -69,7 +69,7 @@ class Bench:
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> Self:
-        """What `record` gave."""
+        """The benchmark that `record` wrote."""
         return cls(**data | {"rows": tuple(Row(**row) for row in data["rows"])})
 
     def markdown(self) -> str:
@@ -109,7 +109,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def reference_text(se: float, l1: float) -> str:
-    """The reference's noise, and whether it is more than a small part of the error.
+    """The noise of the reference, marked if it is more than half of the error.
 
     Example:
         >>> reference_text(1e-5, 1e-3), reference_text(1e-3, 1e-3)

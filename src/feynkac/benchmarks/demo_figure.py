@@ -1,4 +1,4 @@
-"""Price and Greeks of Black–Scholes beside the closed form."""
+"""A figure of price and Greeks of Black–Scholes beside the closed form."""
 
 from typing import Any
 

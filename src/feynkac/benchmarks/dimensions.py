@@ -1,4 +1,4 @@
-r"""No curse: what it costs to reach a given error as the dimension grows (paper, Figure 9).
+r"""No curse: the cost to reach a given error as the dimension grows (paper, Figure 9).
 
     cost(d) = parameters · steps until L1 ≤ target,   fitted by  cost ∝ inputs^slope
 
@@ -38,9 +38,9 @@ class Point:
     parameters: int
     steps: int | None
     seconds: float
-    """Wall clock, measuring included."""
+    """Wall clock, including measurements."""
     curve: Sequence[tuple[int, float]] = ()
-    """Steps, and L1 after them, wherever it was measured."""
+    """Pairs of a step and the L1 error measured after it."""
 
     @property
     def cost(self) -> int | None:
@@ -48,7 +48,7 @@ class Point:
         return None if self.steps is None else self.parameters * self.steps
 
     def first(self, target: float) -> int | None:
-        """The steps after which L1 ≤ target was first seen, also for a looser target.
+        """The first measured step with L1 ≤ target, also for a looser target.
 
         Example:
             >>> Point(1, 3, 2140, None, 0.5, [(10, 0.4), (20, 0.1)]).first(0.2)
@@ -148,19 +148,19 @@ def reach(
     report: Callable[[Progress], None] | None = None,
     **settings: Any,
 ) -> Point:
-    """The first of every `every` steps, out of `steps`, at which L1 on fresh inputs ≤ target.
+    """Train until L1 on fresh inputs ≤ target, measured every `every` steps, at most `steps`.
 
     Args:
         family: what to solve.
         target: of Eq. (9).
         seed: of the weights, the paths and the inputs to measure on.
-        steps: most of them.
+        steps: maximal number.
         every: steps between two measurements.
         inputs: to measure on.
         method: how.
-        limit: seconds after which to give up.
-        checkpoint: a file to continue from, written with each measurement and removed at the end.
-        report: sees every step.
+        limit: seconds after which to stop.
+        checkpoint: a file to resume from, written with each measurement and removed at the end.
+        report: called after every step.
         settings: further fields of the method and of `Training`.
     """
     start = time.perf_counter()
@@ -193,7 +193,7 @@ def _start(run: Run, family: HeatParaboloid, checkpoint: Path | None) -> State:
 
 @torch.no_grad()
 def _measure(state: State, family: HeatParaboloid, seed: int, inputs: int) -> float:
-    """Eq. (9) on the same inputs each time, noted in the state's history."""
+    """Eq. (9) on the same inputs each time, added to the history of the state."""
     start = time.perf_counter()
     generator = make_generator(seed, "dimensions", device=str(state.generator.device))
     points = family.domain.sample(inputs, generator)

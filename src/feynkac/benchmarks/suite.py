@@ -1,7 +1,7 @@
-r"""The catalogue's benchmark: every model trained with the defaults and the same time.
+r"""The catalogue's benchmark: every model trained with the defaults in the same time.
 
-Errors are those of Eq. (9) on inputs that no training saw, against the closed form where there is
-one, else against paths with twice the steps. A target that is met or missed stands beside each.
+Errors are those of Eq. (9) on fresh inputs, against the closed form if there is one, otherwise
+against paths with twice the steps. Each row says whether it met its target.
 """
 
 import time
@@ -41,13 +41,13 @@ from feynkac.families.payoff import Payoff
 from feynkac.solution import Solution
 from feynkac.solver import solve
 
-BUDGET = 57.0  # seconds of a training: a minute, less what the speed of the machine may vary
+BUDGET = 57.0  # seconds per training: a minute, minus a margin for the speed of the machine
 EFFORT = Thoroughness(paths=2**11)
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is trained for one row, and how well it should do."""
+    """The training of one row, and its target error."""
 
     name: str
     family: Family
@@ -78,7 +78,7 @@ MODELS = (
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """One line of the table; means are over the seeds."""
+    """One row of the table; means are over the seeds."""
 
     name: str
     family: str
@@ -110,7 +110,7 @@ class SuiteRow:
 
 @dataclass(frozen=True)
 class Suite:
-    """The whole table and where it was made."""
+    """The whole table, with the versions that made it."""
 
     rows: tuple[SuiteRow, ...]
     seeds: int
@@ -184,7 +184,7 @@ def run_model(
     report: Report | None,
     announce: Announce,
 ) -> tuple[SuiteRow, dict[str, str]]:
-    """One line of the table, and the versions that made it."""
+    """One row of the table, and the versions that made it."""
     solutions: list[Solution] = []
     seconds = []
     for seed in range(seeds):

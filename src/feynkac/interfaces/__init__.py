@@ -1,1 +1,1 @@
-"""Ways to use the library from outside Python: the command line."""
+"""Use of the library from outside Python: the command line."""

@@ -47,7 +47,7 @@ def _closed_form(
 
 
 def sensitivities(solution: Solution, at: dict[str, Any]) -> Numbers:
-    """Value, Greeks and all first derivatives at one input, with what speaks against them."""
+    """Value, Greeks and all first derivatives at one input, with their warnings."""
     return answer(solution, at, greeks=True) | {"warnings": solution.warnings}
 
 
@@ -70,7 +70,7 @@ def certificate_answer(found: Numbers) -> list[tuple[str, str]]:
 
 
 def _digits(half_width: float) -> int:
-    """Decimals that show a half width, at least 6."""
+    """Decimals to show a half width with, at least 6."""
     return max(6, 1 - math.floor(math.log10(half_width))) if 1e-15 < half_width < 1.0 else 6
 
 

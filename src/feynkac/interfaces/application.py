@@ -1,7 +1,7 @@
 """The program `feynkac` itself: options, errors and exit codes of all commands.
 
-Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. torch is imported inside the commands,
-so that `--help` answers at once.
+Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. The commands import
+torch, so that `--help` answers at once.
 """
 
 import functools
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 USE = "FEYNKAC_USE"
-"""Variable of the environment with the files that processes of Ray import too."""
+"""Environment variable with the files that processes of Ray import too."""
 EXTRAS = {
     "matplotlib": "plot",
     "emcee": "uq",
@@ -31,7 +31,7 @@ EXTRAS = {
     "grpc": "ray",
     "optuna": "ray",
 }
-"""Which extra brings a module."""
+"""The extra that installs a module."""
 
 app = typer.Typer(
     name="feynkac",
@@ -44,25 +44,25 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
 FamilyName = Annotated[
-    str, typer.Argument(metavar="FAMILY", help="A built-in name or path/to/file.py:ClassName.")
+    str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Determines the result.", min=0)]
-Dim = Annotated[int | None, typer.Option("--dim", help="The family's dimension.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.", min=0)]
+Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of the family.")]
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--field", help="Another of its fields: payoff=put:max; may be repeated."),
+    typer.Option("--field", help="Set a field of the family: payoff=put:max. Repeatable."),
 ]
 UserFamily = Annotated[
     str | None,
-    typer.Option("--family", help="Where a user's family is: path/to/file.py:ClassName."),
+    typer.Option("--family", help="A family of your own: path/to/file.py:ClassName."),
 ]
 
 Address = Annotated[
     str | None,
-    typer.Option("--address", help="A Ray cluster, ray://host:port; else this machine."),
+    typer.Option("--address", help="A Ray cluster, ray://host:port; default: this machine."),
 ]
 Dashboard = Annotated[
-    bool, typer.Option("--dashboard", help="Ray's web page too, on this machine alone.")
+    bool, typer.Option("--dashboard", help="Start Ray's web page too, on this machine only.")
 ]
 
 
@@ -77,7 +77,7 @@ def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     use: Annotated[
         list[str] | None,
-        typer.Option(help="A file with your own scheme, method, …; may be repeated."),
+        typer.Option(help="Python file with your own scheme, method, … Repeatable."),
     ] = None,
     _version: Annotated[
         bool,
@@ -95,7 +95,7 @@ _debug = False
 
 
 def import_used() -> None:
-    """Import the files that the user named, in this process or in one that it started."""
+    """Import the files that the user named, in this process or in a process that it started."""
     from feynkac.user_files import import_file
 
     for name in filter(None, os.environ.get(USE, "").split(os.pathsep)):
@@ -103,7 +103,7 @@ def import_used() -> None:
 
 
 def debugging() -> bool:
-    """Whether the user wants to see what goes on inside."""
+    """Whether the user wants tracebacks and internal logs."""
     return _debug
 
 
@@ -127,7 +127,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 
 def _explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | Interrupted):
-        return f"interrupted: {error or 'stopped'}; run the same command to resume", 130
+        return f"interrupted: {error or 'stopped'}; run the same command again to resume", 130
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         extra = EXTRAS[error.name]
         return f"error: this needs {error.name}; install feynkac[{extra}].", 2
@@ -138,7 +138,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
 
 
 def load_solution(run: Path, family: str | None) -> "Solution":
-    """The solution in a folder; `family` says where a user's one is."""
+    """The solution in a folder; `family` names a user's own."""
     from feynkac.families.catalogue import find_family
     from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
@@ -146,7 +146,7 @@ def load_solution(run: Path, family: str | None) -> "Solution":
 
     if family is None:
         return Solution.load(run)
-    import_file(family.rpartition(":")[0])  # it may define the scheme, too, that the run names
+    import_file(family.rpartition(":")[0])  # it may also define the scheme of the run
     manifest, _ = read_artifact(run)
     return Solution.load(run, find_family(family, dict(manifest.family.fields)))
 

@@ -1,4 +1,4 @@
-"""Commands that ask a finished run: query, greeks, calibrate, uncertainty."""
+"""Commands that query a finished run: query, greeks, calibrate, uncertainty."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from feynkac.interfaces.tables import Observed
     from feynkac.solution import Solution
 
-At = Annotated[list[str], typer.Option("--at", help="x=9.5,t=0.5,…; may be repeated.")]
-Picture = Annotated[Path | None, typer.Option("--out", help="A PNG to draw.")]
+At = Annotated[list[str], typer.Option("--at", help="An input: x=9.5,t=0.5,… Repeatable.")]
+Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 
 
 @command
 def query(
     run: RunFolder,
     at: At,
-    greeks: Annotated[bool, typer.Option("--greeks", help="Derivatives too.")] = False,
+    greeks: Annotated[bool, typer.Option("--greeks", help="Print derivatives too.")] = False,
     certify: Annotated[
         bool, typer.Option("--certify", help="Check each value by Monte Carlo.")
     ] = False,
     tolerance: Annotated[
-        float | None, typer.Option(help="Of the check; paths are spent until it is decided.")
+        float | None, typer.Option(help="Simulate until the error is clearly within or outside.")
     ] = None,
     control_budget: Annotated[
         str | None,
-        typer.Option(help="Train a control for so long, such as 20s, if plain paths do not do."),
+        typer.Option(help="Time to train a control, such as 20s, if paths are too noisy."),
     ] = None,
-    extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Leave the domain.")] = False,
+    extrapolate: Annotated[bool, typer.Option("--extrapolate", help="Allow any input.")] = False,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
-    """Ask RUN for values, Greeks and certificates at given inputs."""
+    """Print values, Greeks and certificates of RUN at given inputs."""
     from feynkac.interfaces.answers import answer, answer_rows, certificate_answer
     from feynkac.interfaces.console import print_table
 
     if tolerance is not None and not certify:
-        raise InputError("--tolerance is that of a certificate; add --certify.")
+        raise InputError("--tolerance belongs to a certificate; add --certify.")
     if tolerance is not None and not tolerance > 0.0:
         raise InputError(f"a tolerance must be positive, got {tolerance}.")
     if certify and extrapolate:
-        raise InputError("a certificate is for inputs inside the domain; leave --extrapolate out.")
+        raise InputError("a certificate is for inputs inside the domain; omit --extrapolate.")
     solution = load_solution(run, family)
     points = [parse_point(text) for text in at]
     answers = [answer(solution, point, greeks, extrapolate) for point in points]
@@ -79,11 +79,11 @@ def query(
 
 
 def with_control(solution: "Solution", run: Path, budget: str) -> "Solution":
-    """The solution with a companion that was trained for at least so long."""
+    """The solution with a control that was trained for at least `budget`."""
     from feynkac.control import add_control
     from feynkac.interfaces.console import training_display
 
-    typer.echo(f"plain paths are too noisy: a control for certificates ({budget})", err=True)
+    typer.echo(f"plain paths are too noisy: training a control ({budget})", err=True)
     with training_display() as report:
         return add_control(solution, budget, run, report)
 
@@ -96,7 +96,7 @@ def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) 
 
 
 def _too_wide(solution: "Solution", found: "Certificate") -> bool:
-    """Whether a verdict is missing, or without a tolerance the width that was aimed at."""
+    """Whether a verdict is missing or, without a tolerance, the interval missed its aim."""
     if found.tolerance is not None:
         return "undecided" in found.verdicts
     return bool((found.half_width > 1.05 * solution.aim * (1.0 + found.network.abs())).any())
@@ -114,22 +114,22 @@ def _warn(warnings: list[str]) -> None:
 @command
 def greeks(
     run: RunFolder,
-    at: Annotated[str, typer.Option("--at", help="x=9.5,t=0.5,…")],
+    at: Annotated[str, typer.Option("--at", help="An input: x=9.5,t=0.5,…")],
     over: Annotated[
         list[str] | None,
-        typer.Option("--over", help="A scalar variable to run through its range; one or two."),
+        typer.Option("--over", help="Sweep this scalar variable over its range; once or twice."),
     ] = None,
-    points: Annotated[int, typer.Option(help="In each of these directions.", min=2)] = 41,
+    points: Annotated[int, typer.Option(help="Points per swept variable.", min=2)] = 41,
     out: Picture = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
-    """Derivatives of RUN at an input, or along one or two of its variables."""
+    """Print derivatives of RUN at an input, or sweep them over one or two variables."""
     from feynkac.interfaces.answers import answer_rows, sensitivities
     from feynkac.interfaces.console import print_table
 
     if over and not (out or as_json):
-        raise InputError("a sweep is drawn or printed as JSON; add --out FIGURE.png or --json.")
+        raise InputError("a sweep needs an output; add --out FIGURE.png or --json.")
     if out and not over:
         raise InputError("--out draws a sweep; add --over VARIABLE.")
     solution = load_solution(run, family)
@@ -159,19 +159,22 @@ def calibrate(
     data: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: variables, value, noise.")],
     free: Annotated[str, typer.Option(help="Variables to find, such as sigma,strike.")],
     given: Annotated[
-        list[str] | None, typer.Option("--given", help="Known for all rows: x=9.5,…")
+        list[str] | None, typer.Option("--given", help="Known values for all rows: x=9.5,…")
     ] = None,
     noise: Annotated[
-        float | None, typer.Option(help="Standard deviation of the values, if not a column.")
+        float | None, typer.Option(help="Standard deviation of the values, if there is no column.")
     ] = None,
     method: Annotated[
-        Literal["least-squares", "sgd"], typer.Option(help="SciPy's, or the paper's.")
+        Literal["least-squares", "sgd"],
+        typer.Option(help="SciPy's least squares, or the paper's sgd."),
     ] = "least-squares",
-    confidence: Annotated[float, typer.Option(help="Of the intervals.", min=0.01, max=0.999)] = 0.9,
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of the intervals.", min=0.01, max=0.999)
+    ] = 0.9,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Sample the posterior too (extra uq).")
     ] = False,
-    steps: Annotated[int, typer.Option(help="Of the posterior's walkers.", min=100)] = 2000,
+    steps: Annotated[int, typer.Option(help="Steps of the posterior's walkers.", min=100)] = 2000,
     seed: Seed = 0,
     out: Picture = None,
     family: UserFamily = None,
@@ -240,7 +243,7 @@ def _check_given(
     doubled = [name for name in others if name in table.known]
     doubled += ["noise"] * (noise is not None and table.noise is not None)
     if doubled:
-        raise InputError(f"{doubled[0]} is a column of {data} and given as well; leave one out.")
+        raise InputError(f"{doubled[0]} is a column of {data} and given as well; omit one of them.")
 
 
 def _range(entry: dict[str, Any]) -> str:
@@ -253,27 +256,27 @@ def uncertainty(
     run: RunFolder,
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", help="t=0.5 or sigma=normal(0.3,0.05); others as in training."),
+        typer.Option("--given", help="t=0.5 or sigma=normal(0.3,0.05); default: as in training."),
     ] = None,
     correlation: Annotated[
-        list[str] | None, typer.Option("--correlation", help="Such as sigma,strike=0.5.")
+        list[str] | None, typer.Option("--correlation", help="Of two inputs: sigma,strike=0.5.")
     ] = None,
-    samples: Annotated[int, typer.Option(help="Evaluations.", min=64)] = 10**6,
+    samples: Annotated[int, typer.Option(help="Number of evaluations.", min=64)] = 10**6,
     indices: Annotated[
-        bool, typer.Option("--indices", help="Sobol' indices too (extra uq).")
+        bool, typer.Option("--indices", help="Compute Sobol' indices too (extra uq).")
     ] = False,
     seed: Seed = 0,
     out: Picture = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
-    """The distribution of RUN's value for random inputs, and which input it comes from."""
+    """Compute the distribution of RUN's value for random inputs, and which input causes it."""
     from feynkac.interfaces.console import fraction_display, print_table
 
     solution = load_solution(run, family)
     laws, pairs = parse_given(given or []), parse_correlations(correlation or [])
     if indices and pairs:
-        raise InputError("Sobol' indices need independent inputs; leave --correlation out.")
+        raise InputError("Sobol' indices need independent inputs; omit --correlation.")
     with fraction_display("evaluating") as report:
         found = solution.uncertainty(laws, pairs, samples=samples, seed=seed, report=report)
     result = found.record()
@@ -298,7 +301,7 @@ def uncertainty(
         (name, f"{f.value:.6g}", f"{f.error:.1g}", f"{f.se:.1g}", f"{f.network:.1g}")
         for name, f in rows
     ]
-    columns = ("", "value", "±", "of sampling", "of the network")
+    columns = ("", "value", "±", "from sampling", "from the network")
     print_table(f"{samples} evaluations", columns, shown)
     _warn(found.warnings)
     return typer.echo(f"figure {out}") if out else None

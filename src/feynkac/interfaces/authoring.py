@@ -1,4 +1,4 @@
-"""Commands for a family of one's own: new, check."""
+"""Commands for families of your own: new, check."""
 
 import importlib.util
 import keyword
@@ -19,9 +19,9 @@ from feynkac.interfaces.template import FAMILY, TEST, filled
 @command
 def new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the file, such as mean_reverting.")
+        str, typer.Argument(metavar="NAME", help="Name of the file, such as mean_reverting.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write NAME.py, a family to start from, and its test."""
@@ -46,7 +46,7 @@ def new(
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise InputError(
-            f"{name!r} cannot name a family; use small letters, digits and underscores, "
+            f"{name!r} cannot name a family; use lower-case letters, digits and underscores, "
             "as in mean_reverting."
         )
     taken = importlib.util.find_spec(name)

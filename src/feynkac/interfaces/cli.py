@@ -1,4 +1,4 @@
-"""The command `feynkac`: measuring and experiments; more in the files beside this."""
+"""The command `feynkac`: evaluation and benchmarks; the other commands are in files beside this."""
 
 import sys
 from pathlib import Path
@@ -70,15 +70,16 @@ def families(as_json: Json = False) -> None:
 def evaluate(
     run: RunFolder,
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
-    paths: Annotated[int, typer.Option(help="Paths of a simulated reference.", min=2)] = 2**14,
+    paths: Annotated[int, typer.Option(help="Paths per input of a simulated reference.", min=2)] = 2
+    ** 14,
     scheme: Annotated[
-        str, typer.Option(help="auto, exact, or euler, milstein, nv, log, own with :STEPS.")
+        str, typer.Option(help="auto (that of RUN), exact, or a name with :STEPS, as log-ode:4.")
     ] = "auto",
-    seed: Annotated[int, typer.Option(help="Of the inputs and paths.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the inputs and paths.", min=0)] = 1,
     certify: Annotated[
-        bool, typer.Option("--map", help="Certify inputs instead: where is the error largest?")
+        bool, typer.Option("--map", help="Certify many inputs: where is the error largest?")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="A PNG of that map.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Draw the map into this PNG.")] = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
@@ -103,8 +104,10 @@ def evaluate(
 
 @command
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of run and figures.")] = Path("runs/demo"),
-    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the run and the figures.")] = Path(
+        "runs/demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Solve Black–Scholes, print the error table, draw price and Greeks."""
@@ -122,20 +125,22 @@ def demo(
 @command
 def bench(
     family: Annotated[
-        list[str] | None, typer.Option("--family", help="Only this one; may be repeated.")
+        list[str] | None, typer.Option("--family", help="Only this family. Repeatable.")
     ] = None,
     suite: Annotated[
-        Literal["paper", "catalogue"], typer.Option(help="The paper's families, or all others.")
+        Literal["paper", "catalogue"], typer.Option(help="The paper's families, or the catalogue.")
     ] = "paper",
     seeds: Annotated[int, typer.Option(help="Trainings per row.", min=1)] = 1,
     runs: Annotated[
-        Path | None, typer.Option(help="Folder of the trainings, found again next time.")
+        Path | None, typer.Option(help="Keep the trainings in this folder and reuse them.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="As in the README.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in the README.")
+    ] = False,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
-    """Accuracy and time of the fast method: beside the paper's, or over the catalogue."""
+    """Measure accuracy and time of the fast method, beside the paper's or over the catalogue."""
     from feynkac.benchmarks.bench import Thoroughness, choose_entries, run_bench
     from feynkac.benchmarks.store import Store
     from feynkac.interfaces.console import print_table, training_display
@@ -160,12 +165,12 @@ def bench(
 @command
 def ablation(
     family: Annotated[list[str], typer.Argument(metavar="FAMILY…", help="One or more families.")],
-    budget: Annotated[str, typer.Option(help="Time of each training.")] = "20s",
+    budget: Annotated[str, typer.Option(help="Time per training.")] = "20s",
     seed: Seed = 0,
-    markdown: Annotated[bool, typer.Option("--markdown", help="As in docs/method.md.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What the fast method loses without each of its ingredients, at equal time."""
+    """Measure what the fast method loses without each of its ingredients, at equal time."""
     from feynkac.benchmarks.ablation import run_ablation, to_markdown
     from feynkac.families.catalogue import find_family
     from feynkac.interfaces.console import print_table, training_display
@@ -185,15 +190,15 @@ def ablation(
 @command
 def dimensions(
     dims: Annotated[
-        str | None, typer.Option(help="Such as 1,2,3; by default 1 … 15, 20, 30.")
+        str | None, typer.Option(help="Dimensions, such as 1,2,3; default: 1 … 15, 20, 30.")
     ] = None,
     target: Annotated[float, typer.Option(help="L1 error to reach.", min=0.0)] = 1e-2,
-    steps: Annotated[int, typer.Option(help="Most updates.", min=1)] = 400,
+    steps: Annotated[int, typer.Option(help="Maximal number of steps.", min=1)] = 400,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="A PNG to draw.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Draw a figure into this PNG.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Steps and cost to reach an error on the heat equation as the dimension grows."""
+    """Measure steps and cost to reach an error on the heat equation as the dimension grows."""
     from feynkac.benchmarks.dimensions import DIMS, run_dimensions
     from feynkac.interfaces.console import print_table
 

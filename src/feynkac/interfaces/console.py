@@ -1,7 +1,7 @@
-"""What people see: a progress line while training, tables afterwards.
+"""Output for people: a progress line during training, tables afterwards.
 
-On a terminal the progress is one live line; in a pipe it becomes one plain line an evaluation.
-Progress goes to standard error, so that standard output stays free for results.
+On a terminal, progress is one live line; in a pipe, one plain line per evaluation. Progress goes to
+standard error, results to standard output.
 """
 
 import sys
@@ -31,7 +31,7 @@ def training_display() -> Iterator["Callable[[Progress], None]"]:
 
 @contextmanager
 def runs_display(names: Sequence[str]) -> Iterator["Callable[[int, Progress], None]"]:
-    """A line for each of several runs; the function says which one has come how far."""
+    """One line per run; the function shows the progress of a run by its index."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda run, progress: _plain_line(names[run], progress)
@@ -64,7 +64,7 @@ def _before(name: str) -> str:
 
 @contextmanager
 def fraction_display(label: str) -> Iterator["Callable[[float], None]"]:
-    """A function that shows how much of a long computation is done."""
+    """A function that shows the completed fraction of a long computation."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _fraction: None

@@ -1,4 +1,4 @@
-"""What `solve` is asked for: a family, all settings and a folder; nothing has run yet."""
+"""What `solve` is to do: a family, all settings and a folder, before anything runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Place:
     """Where Ray runs."""
 
     address: str | None = None
-    """Of an existing cluster, ray://host:port; None: a private one on this machine."""
+    """Address of an existing cluster, ray://host:port; None: a private one on this machine."""
     dashboard: bool = False
     """Whether the private one has Ray's web page, on loopback."""
 
@@ -28,7 +28,7 @@ class Job:
     """One run."""
 
     spec: str
-    """How another process finds the family."""
+    """Name or path by which another process finds the family."""
     family: "Family"
     run: "Run"
     folder: Path
@@ -51,14 +51,14 @@ class Job:
         report: "Callable[[Progress], Any] | None" = None,
         clock: "Clock | None" = None,
     ) -> "Solution":
-        """Run it in this process, or hand back its result."""
+        """Run it in this process, or return its result."""
         from feynkac.solver import execute
 
         return execute(self.run, self.family, self.folder, report, clock, retrain=self.retrain)
 
 
 def absolute_spec(spec: str) -> str:
-    """`spec` as it is understood from any folder.
+    """`spec` in a form that is valid in any folder.
 
     Example:
         >>> absolute_spec("black-scholes")

@@ -1,4 +1,4 @@
-"""Strings of the command line to objects of the library, in one place."""
+"""From strings of the command line to objects of the library, in one place."""
 
 import json
 import math
@@ -42,7 +42,7 @@ def _assignments(text: str) -> list[str]:
 
 
 def parse_scheme(text: str) -> "Scheme | None":
-    """A scheme from `auto`, `exact`, `log-ode:3`; the start of a name is enough: `euler:25`.
+    """A scheme from `auto`, `exact`, `log-ode:3`, or an unambiguous beginning: `euler:25`.
 
     None leaves the choice to the method.
 
@@ -62,7 +62,7 @@ def parse_scheme(text: str) -> "Scheme | None":
     if not match or len(exact or named) != 1:
         raise InputError(
             f"unknown scheme {text!r}; expected auto, or one of {', '.join(sorted(known))}, "
-            "with :STEPS behind it."
+            "followed by :STEPS, as in log-ode:3."
         )
     cls = known[(exact or named)[0]]
     found: Scheme = cls(steps=int(match[2])) if match[2] else cls()
@@ -105,7 +105,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def parse_given(texts: list[str]) -> dict[str, Any]:
-    """Inputs of an uncertainty run: `sigma=normal(0.3,0.05)` and `t=0.5`.
+    """Inputs of `uncertainty`: `sigma=normal(0.3,0.05)` and `t=0.5`.
 
     Example:
         >>> sorted(parse_given(["sigma=normal(0.3,0.05),t=0.5", "strike=11"]))

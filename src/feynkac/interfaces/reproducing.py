@@ -23,30 +23,31 @@ def reproduce(
         ),
     ],
     full: Annotated[
-        bool, typer.Option("--full", help="The paper's scale, however long it takes.")
+        bool, typer.Option("--full", help="Run at the paper's scale, however long it takes.")
     ] = False,
     budget: Annotated[
-        str | None, typer.Option(help=f'Time, scaled to fit; by default "{BUDGET}", all "20m".')
+        str | None,
+        typer.Option(help=f'Scale the work to this time; default: "{BUDGET}", for all "20m".'),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Such as 0,1 or 0-3; by default 0,1, with --full 0-3.")
+        str | None, typer.Option(help="Such as 0,1 or 0-3; default: 0,1, with --full 0-3.")
     ] = None,
     method: Annotated[
-        Literal["both", "paper", "fast"], typer.Option(help="What --full applies to.")
+        Literal["both", "paper", "fast"], typer.Option(help="Methods that --full applies to.")
     ] = "both",
-    out: Annotated[Path, typer.Option(help="Folder of pages and figures.")] = Path("docs/results"),
+    out: Annotated[Path, typer.Option(help="Folder for pages and figures.")] = Path("docs/results"),
     runs: Annotated[
-        Path, typer.Option(help="Folder of trainings and numbers, found again next time.")
+        Path, typer.Option(help="Keep trainings and numbers in this folder and reuse them.")
     ] = Path("runs/reproduce"),
     trainings: Annotated[
-        Path, typer.Option(help="Folder of committed trainings at full scale, only read.")
+        Path, typer.Option(help="Folder of committed full-scale trainings; only read.")
     ] = Path("docs/results/trainings"),
     render: Annotated[
-        bool, typer.Option("--render", help="Write the pages from recorded numbers only.")
+        bool, typer.Option("--render", help="Only write the pages, from recorded numbers.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a result of the paper anew. Run the same command again to resume it."""
+    """Compute a result of the paper again. Run the same command again to resume."""
     from feynkac.benchmarks.store import Store
     from feynkac.interfaces.console import print_table, training_display
     from feynkac.reproduction.registry import find_items

@@ -1,4 +1,4 @@
-"""The command `tune`: a search for better settings than a method's own."""
+"""The command `tune`: search for better settings than the method's own."""
 
 import importlib.util
 import signal
@@ -35,28 +35,30 @@ def tune(
     method: Annotated[
         str, typer.Option(help="fast (ours), paper (its Table 6), or your own with --use.")
     ] = "fast",
-    trials: Annotated[int, typer.Option(help="Settings to try, the default first.", min=1)] = 16,
-    budget: Annotated[str, typer.Option(help='Time of each, such as "60s".')] = "60s",
+    trials: Annotated[
+        int, typer.Option(help="Number of trials; the first is the default.", min=1)
+    ] = 16,
+    budget: Annotated[str, typer.Option(help='Time per trial, such as "60s".')] = "60s",
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder of the search.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the search.")] = None,
     space: Annotated[
-        Path | None, typer.Option(help='Other ranges: {"width": [16, 32], …} as JSON.')
+        Path | None, typer.Option(help='JSON file with other ranges: {"width": [16, 32], …}.')
     ] = None,
     confirm: Annotated[
-        int, typer.Option(help="Other seeds to train best and default again with.", min=0)
+        int, typer.Option(help="Train best and default again with so many new seeds.", min=0)
     ] = 2,
     dim: Dim = None,
     field: Fields = None,
     address: Address = None,
     dashboard: Dashboard = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its log too.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its logs.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search settings for FAMILY at equal time. Run the same command again to resume.
+    """Search settings for FAMILY with equal time per trial. Run the command again to resume.
 
     One trial per CPU, with one thread each. `feynkac solve FAMILY --preset FILE` uses the result.
     """
-    import optuna  # noqa: F401  (say that it is missing before anything is done)
+    import optuna  # noqa: F401  (report that it is missing before any work)
 
     from feynkac.files import locked
     from feynkac.interfaces.ray.cluster import cluster
@@ -90,7 +92,7 @@ def tune(
 
 @contextmanager
 def _interruptible(trials: "Trials", count: int) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the search in order, and say how far it was."""
+    """Let Ctrl-C and SIGTERM end the search properly, and report how far it was."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

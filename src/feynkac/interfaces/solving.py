@@ -33,24 +33,26 @@ if TYPE_CHECKING:
 def solve(
     family: Annotated[
         list[str],
-        typer.Argument(metavar="FAMILY", help="Built-in names or path/to/file.py:ClassName."),
+        typer.Argument(metavar="FAMILY", help="Built-in names, or path/to/file.py:ClassName."),
     ],
     method: Annotated[
         str | None,
         typer.Option(help=r"fast (ours), paper, or your own with --use. \[default: fast]"),
     ] = None,
     preset: Annotated[
-        Path | None, typer.Option(help="Settings that tune found; other options win.")
+        Path | None, typer.Option(help="Settings that tune found; other options override them.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
-    budget: Annotated[str | None, typer.Option(help='Time instead, such as "60s".')] = None,
-    seed: Annotated[int, typer.Option(help="Determines the result.")] = 0,
-    seeds: Annotated[str | None, typer.Option(help="A run for each of 0,1 or 0-3.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run, or of all runs.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of training steps.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help='Wall-clock time instead, such as "60s".')
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    seeds: Annotated[str | None, typer.Option(help="One run per seed, such as 0,1 or 0-3.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run, or for all runs.")] = None,
     dim: Dim = None,
     field: Fields = None,
     scheme: Annotated[
-        str, typer.Option(help="auto, or a scheme with its steps, such as euler:25.")
+        str, typer.Option(help="auto, exact, or a name with :STEPS, as log-ode:2, euler:25.")
     ] = "auto",
     batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
     paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
@@ -60,7 +62,7 @@ def solve(
         int | None, typer.Option(help="Processes that train together, on Ray.", min=1)
     ] = None,
     parallel: Annotated[
-        bool, typer.Option("--parallel", help="Several runs at once, on Ray.")
+        bool, typer.Option("--parallel", help="Run several trainings at once, on Ray.")
     ] = False,
     address: Address = None,
     dashboard: Dashboard = False,
@@ -71,8 +73,8 @@ def solve(
 ) -> None:
     """Train one network for a whole FAMILY. Run the same command again to resume.
 
-    A budget is wall-clock time from here to the saved result; importing torch, a few seconds
-    before, is not part of it.
+    A budget counts from the start of the command to the saved result, except for the few seconds
+    in which torch is imported.
     """
     clock = Clock()
     import torch  # noqa: F401  (seconds, before the clock of the budget starts)
@@ -107,7 +109,7 @@ def solve(
 
 
 def _find_method(name: str | None, preset: Path | None) -> "Method":
-    """As in the preset, or the one of that name."""
+    """The method of the preset, or the method of that name."""
     from feynkac.methods.method import find_method
     from feynkac.methods.preset import read_preset
 
@@ -172,7 +174,7 @@ def _solve_one(
 def _solve_many(
     jobs: "Sequence[Job]", distributed: bool, parallel: bool, place: Place, as_json: bool
 ) -> None:
-    """All of them; one that fails does not keep the others from being solved."""
+    """Solve all jobs; if one fails, the others still run."""
     from feynkac.interfaces.console import runs_display
 
     with runs_display([job.name for job in jobs]) as show:

@@ -1,7 +1,7 @@
-"""Observations from a CSV file: a column a variable, `value`, and `noise` if it is known.
+"""Observations from a CSV file: one column per variable, `value`, and `noise` if it is known.
 
-A vector's entries have columns x[0], x[1], …; a matrix's sigma[0,1]. Variables without a column are
-given otherwise, once for all rows.
+Entries of a vector have columns x[0], x[1], …, those of a matrix sigma[0,1]. Variables without a
+column get one value for all rows, given separately.
 """
 
 import csv
@@ -43,7 +43,7 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
         wanted = _labels(name, domain)
         present = [label for label in wanted if label in columns]
         if present and name in free:
-            raise InputError(f"{path} has a column {present[0]!r}, but {name} is to be found.")
+            raise InputError(f"{path} has a column {present[0]!r}, but {name} is a free variable.")
         if present and len(present) < len(wanted):
             missing = next(label for label in wanted if label not in columns)
             raise InputError(f"{path} has {present[0]!r} but no column {missing!r}.")

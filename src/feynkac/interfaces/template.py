@@ -1,9 +1,9 @@
-"""What `feynkac new` writes: a family to start from, and its test.
+"""The files that `feynkac new` writes: a family to start from, and its test.
 
 `NAME` stands for the file and `CLASS` for the class.
 """
 
-FAMILY = '''r"""A mean-reverting (Ornstein–Uhlenbeck) state, to be replaced by your own equation:
+FAMILY = '''r"""A mean-reverting (Ornstein–Uhlenbeck) state. Replace it by your own equation:
 
     dS = κ (θ − S) dt + σ dB,    φ(x) = mean of x²,    u(x, t) = E φ(S_t)  for S_0 = x,
 
@@ -26,7 +26,7 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
 
     @property
     def domain(self):
-        """All inputs for which one network shall know the answer, a Box each."""
+        """All inputs that the network must answer for, one Box per variable."""
         return fk.Domain(
             x=fk.Box(-1.0, 1.0, shape=(self.dim,)),
             t=fk.Box(0.0, 1.0),
@@ -35,8 +35,8 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
             sigma=fk.Box(0.1, 0.6),
         )
 
-    # The equation. x and dw have shape (…, dim), p.kappa has (…, 1): work along the last axis, and
-    # any leading axes will fit.
+    # The equation. x and dw have shape (…, dim), p.kappa has (…, 1). Work along the last axis, so
+    # that any leading axes fit.
 
     def drift(self, x, p):
         """μ(x) = κ (θ − x).  Shape: (…, dim)."""
@@ -47,10 +47,10 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
         return p.sigma * dw
 
     def initial(self, x, p):
-        """φ(x).  Shape: (…, 1), which is why keepdim is there."""
+        """φ(x).  Shape: (…, 1), hence keepdim."""
         return x.square().mean(-1, keepdim=True)
 
-    # Optional: S_t in one go spares the time steps. Without it, remove fk.ExactSampler above.
+    # Optional: S_t in one step, without time steps. If you delete it, remove fk.ExactSampler above.
 
     def exact(self, x, t, p, z):
         """S_t for standard normal z: mean θ + ρ(x − θ), variance σ² (1 − ρ²) / (2κ)."""
@@ -58,7 +58,8 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
         variance = p.sigma.square() * (1 - rho.square()) / (2 * p.kappa)
         return p.theta + rho * (x - p.theta) + variance.sqrt() * z
 
-    # Optional: u itself. Errors are then measured against it; training never looks at it.
+    # Optional: u itself. It serves to measure errors; training never uses it. If you delete it,
+    # remove fk.ClosedForm above.
 
     def closed_form(self, x, t, p):
         """E φ(S_t) = mean² + variance.  Shape: (…, 1)."""
@@ -68,14 +69,14 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
         return mean.square().mean(-1, keepdim=True) + variance
 '''
 
-TEST = '''"""The family in NAME.py: nothing is wrong with it, and training beats a linear fit."""
+TEST = '''"""The family in NAME.py: no check fails, and training beats a linear fit."""
 
 import feynkac as fk
 
 from NAME import CLASS
 
 
-def test_nothing_is_wrong():
+def test_no_check_fails():
     found = fk.examine(CLASS())
     assert found.passed, found.failed
 
@@ -87,5 +88,5 @@ def test_a_short_training_beats_a_linear_fit():
 
 
 def filled(template: str, name: str, class_name: str) -> str:
-    """The template with its names in place."""
+    """The template with both names filled in."""
     return template.replace("NAME", name).replace("CLASS", class_name)

@@ -1,4 +1,4 @@
-"""The library's advice in words of the shell: keywords become options."""
+"""Translates advice of the library for the shell: keywords become options."""
 
 import re
 
@@ -15,7 +15,7 @@ OPTIONS = {
 
 
 def in_shell(text: str) -> str:
-    """The same sentence for a user of the command line.
+    """The same sentence in terms of the command line.
 
     Example:
         >>> in_shell("use NinomiyaVictoir(steps=4), or give extrapolate=True.")

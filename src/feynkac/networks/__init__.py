@@ -1,4 +1,4 @@
-"""Function classes: normalised inputs in front of a multilevel, feed-forward or smooth network."""
+"""Networks: normalised inputs, followed by a multilevel, feed-forward or smooth network."""
 
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.feed_forward import FeedForward

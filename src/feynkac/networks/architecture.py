@@ -1,7 +1,7 @@
-"""What the built networks share: the settings' base class, and one layer  A(ϱ(Norm(h))).
+"""What all networks share: the base class of their settings, and one layer  A(ϱ(Norm(h))).
 
-Inside a network the features run along the first axis and the batch along the last. Batch
-statistics are then sums over contiguous memory: on a CPU that makes a step a quarter faster.
+Inside a network, features run along the first axis and the batch along the last. Batch statistics
+are then sums over contiguous memory, which makes a step on a CPU a quarter faster.
 """
 
 from abc import ABC, abstractmethod
@@ -26,14 +26,14 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class Architecture(Part):
-    """Settings of a network; frozen, and all that is needed to build it again."""
+    """Settings of a network: everything needed to build it. Subclass it for one of your own."""
 
     root_time: bool = False
     """Whether the network sees √t in place of t."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:
-        """The untrained network R^inputs → R^outputs, parameters not yet set (`initialise`)."""
+        """The network R^inputs → R^outputs; `initialise` sets its parameters."""
 
 
 class Drawn(nn.Module, ABC):
@@ -41,7 +41,7 @@ class Drawn(nn.Module, ABC):
 
     @abstractmethod
     def draw(self, generator: torch.Generator) -> None:
-        """Set all own parameters."""
+        """Set all parameters of this module."""
 
 
 class Linear(Drawn):

@@ -29,7 +29,7 @@ class FeedForward(Architecture):
     """
 
     levels: Annotated[int, Field(ge=0, le=10)] = 4
-    """L of the multilevel network it is compared with."""
+    """L of the multilevel network that the paper compares it with."""
     factor: Annotated[int, Field(ge=1)] = 5
     """q, hidden width per input."""
     norm: Norm = "batch"

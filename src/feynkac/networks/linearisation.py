@@ -1,8 +1,8 @@
 r"""A smooth network, linearised in its parameters at a batch of inputs, without automatic
 differentiation.
 
-Each row of the batch is a value f(x) or a slope  ∂_v f(x) = ⟨∇f(x), v⟩; of several outputs f is a
-combination, another one for each input. With tangents ḣ = ∂_v h, adjoints δ_l = ∂f/∂z_l and their
+Each row of the batch is a value f(x) or a slope  ∂_v f(x) = ⟨∇f(x), v⟩. With several outputs, f is
+a combination of them, one per input. With tangents ḣ = ∂_v h, adjoints δ_l = ∂f/∂z_l and their
 tangents δ̇_l = ∂_v δ_l, the derivatives in the layer W_l, b_l are
 
     ∂f/∂W_l = δ_l ⊗ h_{l−1},     ∂(∂_v f)/∂W_l = δ̇_l ⊗ h_{l−1} + δ_l ⊗ ḣ_{l−1},
@@ -48,7 +48,7 @@ def linearise(
 ) -> Linearisation:
     """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`, mix `(N, m)`.
 
-    f = Σ_j mix_j f_j; without `mix` the network has one output and that is f.
+    f = Σ_j mix_j f_j; without `mix`, f is the only output of the network.
     """
     factors, inner, (last, last_bias) = network.layers()
     made = [(torch.addmm(bias, x, weight.mT), v @ weight.mT) for weight, bias in factors]

@@ -5,9 +5,9 @@ r"""The multilevel architecture (paper, Section A.2, definition "Multilevel Arch
     Φ_l^i    = A_l^i(ϱ(Norm(Φ_l^{i−1} + χ Φ_{l+1}^{2i−2}))),   i ≥ 2, l ≤ L−2
     Φ_{L−1}^i = A_{L−1}^i(ϱ(Norm(Φ_{L−1}^{i−1}))),             i ≥ 2
 
-All maps are linear but the last of each level, which is affine. We follow the definition: the
+All maps are linear except the last of each level, which is affine. We follow the definition: the
 residual that level l receives is the bare output of a map of level l+1. In the authors' published
-code it also contains what level l+1 had itself received from level l+2, and ε of the batch
+code it also contains the residual that level l+1 received from level l+2, and ε of the batch
 normalisation is 1e-8 (here torch's 1e-5).
 """
 

@@ -1,7 +1,7 @@
 r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(V Λ)  of its inputs.
 
-The distribution of Λ is known, so mean and variance are too (paper, Section 3, footnote).
-Architectures may ask for √t in place of t; its mean and variance are known as well.
+The distribution of Λ is known, and so are mean and variance (paper, Section 3, footnote). An
+architecture may request √t in place of t; its mean and variance are known as well.
 """
 
 import copy
@@ -71,11 +71,11 @@ class Network(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Number of parameters, frozen ones included (a finished solution's all are)."""
+        """Number of parameters, including frozen ones (those of a finished solution)."""
         return sum(p.numel() for p in self.parameters())
 
     def compile_layers(self, device: str) -> None:
-        """Compile layer by layer: equal layers share their code, so this takes seconds once."""
+        """Compile layer by layer; equal layers share their code, so this takes only seconds."""
         for module in self.modules():
             if isinstance(module, Layer):
                 compile_module(module, device)
@@ -94,7 +94,7 @@ class Select(nn.Module):
 
 
 def moments(domain: Domain, root_time: bool) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of the inputs, of √t instead of t if asked.  Shape: `(dim,)`."""
+    """Mean and standard deviation of the inputs, with √t if `root_time`.  Shape: `(dim,)`."""
     mean, std = domain.mean.clone(), domain.std.clone()
     if root_time:
         time = domain.slices()["t"]

@@ -3,10 +3,10 @@ r"""A smooth network: SiLU layers of equal width and an affine output, written o
     h₀ = (x, p ⊙ q),   p = Ax + a,   q = Bx + b,
     z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
 
-The products p ⊙ q are optional. Coefficients multiply states, σ(x) = σx, so that solutions depend
-on such products; sums of SiLU are poor at them. Smooth means that Γ exists; a ReLU network's second
-derivative is zero. The recursions for f, its input gradient and its Jacobian in the parameters are
-short enough to state, see `linearisation.py`.
+The products p ⊙ q are optional. Coefficients multiply states, σ(x) = σx, so solutions depend on
+such products, and sums of SiLU represent them poorly. The network is smooth, so Γ exists; the
+second derivative of a ReLU network is zero. `linearisation.py` writes out the recursions for f,
+its input gradient and its Jacobian in the parameters.
 """
 
 import itertools
@@ -41,9 +41,9 @@ class Smooth(Architecture):
     depth: Annotated[int, Field(ge=1)] = 3
     """Number of hidden layers."""
     products: Annotated[int, Field(ge=0)] = 0
-    """Products of two learned combinations of the inputs, as further inputs."""
+    """Number of products of two learned combinations of the inputs, as further inputs."""
     root_time: bool = True
-    """Whether it sees √t in place of t: where φ has a kink, u varies on that scale."""
+    """Whether the network sees √t in place of t: near a kink of φ, u varies on that scale."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""
@@ -58,7 +58,7 @@ class SmoothNetwork(Drawn):
         products = settings.products
         sizes = [inputs + products, *[settings.width] * settings.depth, outputs]
         self.factors = 2 if products else 0
-        """How many of the layers make the products: A and B come first."""
+        """Number of layers that make the products, A and B; they come first."""
         pairs = [(inputs, products)] * self.factors + list(itertools.pairwise(sizes))
         self.weights = nn.ParameterList(torch.empty(o, i, dtype=torch.float32) for i, o in pairs)
         self.biases = nn.ParameterList(torch.empty(o, dtype=torch.float32) for _, o in pairs)

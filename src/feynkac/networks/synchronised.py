@@ -2,8 +2,8 @@ r"""Batch normalisation over the batches of all workers:
 
     m = (1/N) Σ_r mean(h_r),    v = (1/N) Σ_r mean((h_r − m)²).
 
-Two workers with half a batch each then see what one sees with the whole. torch's own layer of this
-kind runs on GPUs only.
+Two workers with half a batch each then have the same statistics as one worker with the whole batch.
+torch's own layer of this kind runs on GPUs only.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from feynkac.networks.architecture import Layer
 
 
 def synchronise(network: nn.Module) -> None:
-    """Give every layer of `network` batch statistics of all workers."""
+    """Let every layer of `network` use batch statistics of all workers."""
     for layer in network.modules():
         if isinstance(layer, Layer) and isinstance(layer.norm, nn.BatchNorm1d):
             synchronised = SynchronisedBatchNorm(layer.norm.num_features).to(

@@ -1,4 +1,4 @@
-"""Where did a NaN or an infinity arise? Names the culprit from the label to the gradient."""
+"""Where did a NaN or an infinity arise? Names the place, from the label to the gradient."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from feynkac.training.objective import Batch
 
 
 def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFiniteError:
-    """The error that says what was not finite at `step`, in the order in which it is computed."""
+    """The error that names the first quantity, in order of computation, not finite at `step`."""
     where = (
         bad_label(batch, domain)
         or _bad_parameter(network)
@@ -22,7 +22,7 @@ def explain(network: Network, batch: Batch, domain: Domain, step: int) -> NonFin
 
 
 def explain_parameters(network: Network, step: int) -> NonFiniteError:
-    """The error that says which parameter the last update, `step`, has made infinite."""
+    """The error that names the parameter which the last update, `step`, made non-finite."""
     return _error(step, _bad_parameter(network) or "in a buffer of the network")
 
 
@@ -34,7 +34,7 @@ def _error(step: int, where: str) -> NonFiniteError:
 
 
 def bad_label(batch: Batch, domain: Domain) -> str | None:
-    """Where a label, or its slope, is not finite; None if all are."""
+    """The place where a label or its slope is not finite; None if all are finite."""
     bad = ~batch.values.isfinite().all(-1)
     if batch.gradients is not None:
         bad |= ~batch.gradients.isfinite().all(-1)

@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM end a run between two steps, never inside one.
 
-The first signal asks; the loop notices after the step under way, saves and stops. A second Ctrl-C
+The first signal is a request: the loop finishes the current step, saves and stops. A second Ctrl-C
 raises KeyboardInterrupt at once, as usual.
 """
 
@@ -15,7 +15,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
-    """Whether someone has asked to stop."""
+    """Whether the user has requested a stop."""
 
     def __init__(self) -> None:
         self.requested = False

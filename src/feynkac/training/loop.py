@@ -1,7 +1,7 @@
 r"""The training loop: draw, compare, differentiate, update  (paper, Section 2).
 
-The loop owns no files and no screen. What happens at evaluations, checkpoints and progress is
-handed in as functions.
+The loop knows no files and no screen. The caller passes functions for evaluations, checkpoints and
+progress.
 """
 
 import math
@@ -23,12 +23,12 @@ from feynkac.training.state import Record, State
 from feynkac.training.team import Alone, Team
 
 LearningRate = Callable[[int, float], float]
-"""The learning rate of a step, given its number and the fraction of the run behind it."""
+"""The learning rate of a step, given its number and the completed fraction of the run."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a watcher sees after a step."""
+    """The state of a run after a step, for `report`."""
 
     step: int
     steps: int
@@ -40,18 +40,18 @@ class Progress:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What the loop calls; each has a harmless default."""
+    """Functions that the loop calls; by default they do nothing."""
 
     evaluate: Callable[[Network, int], Record] = lambda _network, _step: {}
     """Measures the error at a step."""
     report: Callable[[Progress], bool | None] = lambda _progress: None
-    """Sees every step; answering True stops the run, as Ctrl-C does."""
+    """Called after every step; returning True stops the run, as Ctrl-C does."""
     save: Callable[[State], None] = lambda _state: None
-    """Makes the state durable."""
+    """Saves the state."""
     end: Callable[[int, Pace], int] = lambda _step, pace: pace.steps
-    """After a step: where the run ends now."""
+    """Called after a step; returns the step at which the run ends now."""
     keep: Callable[[Pace], None] = lambda _pace: None
-    """Makes a new pace durable, before the first step that uses it."""
+    """Saves a new pace, before the first step that uses it."""
 
 
 def train(
@@ -64,10 +64,10 @@ def train(
     hooks: Hooks = Hooks(),  # noqa: B008  (frozen)
     team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> Pace:
-    """Bring `state` to the end of `pace`, which may move on the way; hooks are the leader's.
+    """Train `state` to the end of `pace`, which may move; only the leader calls the hooks.
 
     Raises:
-        Interrupted: the user asked to stop; the state was saved first.
+        Interrupted: the user requested a stop; the state was saved first.
         NonFiniteError: a NaN or infinity arose; the last finite state was saved.
     """
     saved = time.monotonic()
@@ -95,7 +95,7 @@ def train(
 
 
 def _new_end(step: int, pace: Pace, hooks: Hooks) -> int:
-    """Where the run ends now; written down if that has changed."""
+    """The step at which the run ends now; saved if it has changed."""
     end = hooks.end(step, pace)
     if end != pace.steps:
         hooks.keep(pace.ending(step, end))
@@ -103,7 +103,7 @@ def _new_end(step: int, pace: Pace, hooks: Hooks) -> int:
 
 
 def _tell(state: State, loss: float, evaluations: int, pace: Pace, end: int, hooks: Hooks) -> bool:
-    """Measure the error if it is time to, report; whether the answer was to stop."""
+    """Measure the error if an evaluation is due, then report; returns whether to stop."""
     before, pace = pace.fraction(state.step - 1), pace.ending(state.step, end)
     due = _due(pace.fraction(state.step), evaluations) > _due(before, evaluations)
     record = _measure(state, loss, hooks) if due else None
@@ -111,12 +111,12 @@ def _tell(state: State, loss: float, evaluations: int, pace: Pace, end: int, hoo
 
 
 def _due(done: float, evaluations: int) -> int:
-    """How many evaluations are due after a fraction of the run."""
+    """Number of evaluations that are due after a fraction of the run."""
     return int(done * evaluations + 1e-9)
 
 
 def _save(state: State, hooks: Hooks, team: Team) -> None:
-    """Keep what is finite."""
+    """Save the state if it is finite."""
     team.share(state.streams)
     if team.rank == 0 and state.is_finite():
         hooks.save(state)
@@ -130,7 +130,7 @@ def update(
     pace: Pace,
     team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> float:
-    """One step; returns its loss. A non-finite number stops it before the parameters change."""
+    """One step; returns its loss. A NaN or infinity stops it before the parameters change."""
     start = time.perf_counter()
     streams = team.mine(state.streams)
     before = [stream.get_state() for stream in streams]
@@ -157,7 +157,7 @@ def update(
 def _explain(
     state: State, objective: Objective, batch: Batch, domain: Domain, team: Team
 ) -> NonFiniteError:
-    """From the rows of all workers, as one of them may have caused it."""
+    """The error, from the rows of all workers: any of them may have caused it."""
     batch = batch if objective.whole else team.gather(batch)
     return explain(state.network, batch, domain, state.step + 1)
 
@@ -170,7 +170,7 @@ def time_step(
     team: Team = Alone(),  # noqa: B008  (stateless)
     enough: float = math.inf,
 ) -> float:
-    """Seconds of a step, the second of two that are undone again, or of one that took `enough`."""
+    """Seconds of the second of two steps, or of the first if it took `enough`; both are undone."""
     before, step = state.tensors(), state.step
     seconds = 0.0
     for _ in range(2):  # the first compiles, where something is compiled

@@ -1,4 +1,4 @@
-r"""What is minimised. The paper's:  (1/s) Σ (Φ(λᵢ) − yᵢ)²  on fresh samples (paper, Eq. 7)."""
+r"""What training minimises. The paper:  (1/s) Σ (Φ(λᵢ) − yᵢ)²  on fresh samples (paper, Eq. 7)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
 
 def stack(batches: Sequence[Batch]) -> Batch:
-    """The rows of all, one batch below the other."""
+    """The rows of all batches, one below the other."""
     if len(batches) == 1:
         return batches[0]
     columns = zip(*batches, strict=True)
@@ -35,7 +35,7 @@ class Objective(ABC):
     """Draws data and measures how well a network fits it."""
 
     whole: ClassVar[bool] = False
-    """Whether a step needs all rows of the batch in one place; else gradients can be averaged."""
+    """Whether a step needs all rows of the batch in one place; otherwise gradients are averaged."""
 
     @abstractmethod
     def sample(self, generator: torch.Generator) -> Batch:
@@ -43,13 +43,13 @@ class Objective(ABC):
 
     @abstractmethod
     def with_paths(self, paths: int) -> Self:
-        """The same, with `paths` paths an input."""
+        """The same, with `paths` paths per input."""
 
     @abstractmethod
     def differentiate(
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
     ) -> Tensor:
-        """The loss, a scalar; every parameter's `grad` is set to what `optimiser` shall follow."""
+        """The loss, a scalar; sets the `grad` of every parameter for `optimiser`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class MeanSquare(Objective):
         return Batch(inputs, labels(self.family, self.scheme, inputs, generator, self.paths))
 
     def with_paths(self, paths: int) -> Self:
-        """The same, with `paths` paths an input."""
+        """The same, with `paths` paths per input."""
         return replace(self, paths=paths)
 
     def differentiate(

@@ -1,12 +1,12 @@
-r"""How far a run is after k steps, as a fraction s(k) of its length.
+r"""The completed fraction s(k) of a run after k steps.
 
-A run of n steps has  s(k) = k/n. A run with a wall-clock budget learns while it trains how many
-steps fit. Each time it changes its mind at a step k_j, a segment is added, in which
+A run of n steps has  s(k) = k/n. A run with a wall-clock budget estimates during training how
+many steps fit. When the estimate changes at a step k_j, a segment is added, in which
 
     s(k) = s(k_j) + (1 − s(k_j)) (k − k_j) / (n_j − k_j),    k_j ≤ k ≤ n_j.
 
-Learning rates are functions of k and s(k). Segments are written down before the first step that
-uses them, so that a continued run repeats what it has done, to the bit.
+Learning rates are functions of k and s(k). Segments are saved before the first step that uses them,
+so a resumed run repeats its past to the bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ FEW_STEPS = 50
 
 
 class Segment(NamedTuple):
-    """From step `start` on, the run is meant to end at step `end`."""
+    """From step `start` on, the run is planned to end at step `end`."""
 
     start: int
     end: int
@@ -39,17 +39,17 @@ class Pace:
 
     @classmethod
     def of(cls, steps: int) -> Self:
-        """A run of so many steps."""
+        """A run of a given number of steps."""
         return cls((Segment(0, steps),))
 
     @property
     def steps(self) -> int:
-        """Length of the run, as far as is known."""
+        """Planned length of the run."""
         return self.segments[-1].end
 
     @property
     def settled(self) -> int:
-        """The step before which nothing can change any more."""
+        """The step before which the pace cannot change any more."""
         return self.segments[-1].start
 
     def fraction(self, step: int) -> float:
@@ -64,12 +64,12 @@ class Pace:
         return 1.0 if step >= self.steps else done
 
     def closed(self) -> "Pace":
-        """The same, with its end settled."""
+        """The same pace with its end settled."""
         last = Segment(self.steps, self.steps)
         return self if self.segments[-1] == last else Pace((*self.segments, last))
 
     def ending(self, at: int, end: int) -> "Pace":
-        """The same up to step `at`, then evenly to `end`; unchanged if that is its end already."""
+        """The same up to step `at`, then evenly to `end`; unchanged if it already ends there."""
         return self if end == self.steps else Pace((*self.segments, Segment(at, end)))
 
 
@@ -95,29 +95,29 @@ def read_pace(segments: Sequence[Sequence[int]]) -> Pace:
 
 @dataclass
 class Pacemaker:
-    """Keeps a run within its budget: looks at the clock and moves its end.
+    """Keeps a run within its budget: reads the clock and moves the end of the run.
 
-    Estimates are made again after a few steps, whenever a tenth of the budget or half of what was
-    left of it has passed, and when half of the steps that were meant to fit are done.
+    It estimates again after a few steps, whenever a tenth of the budget or half of the remaining
+    time has passed, and when half of the planned remaining steps are done.
     """
 
     budget: float
     """Seconds."""
     spent: Callable[[], float]
-    """How many of them are gone."""
+    """Seconds spent so far."""
     reserved: Callable[[], float]
-    """How many are needed beside the steps: evaluations and saving."""
+    """Seconds still needed for evaluations and saving."""
     aside: Callable[[], float] = lambda: 0.0
-    """How many went into evaluations so far, and say nothing about steps."""
+    """Seconds spent on evaluations so far; they do not count as time of steps."""
     _mark: tuple[int, float] | None = None
     """Step and seconds of work at the last estimate."""
     _due: tuple[float, float] = (0.0, 0.0)
-    """Step and seconds spent at which the next one is made."""
+    """Step and seconds spent at which the next estimate is due."""
 
     def end(self, step: int, pace: Pace) -> int:
-        """Where a run ends that has just done `step`."""
+        """The end of a run that has just finished `step`."""
         if step < pace.settled or step == pace.steps:
-            return pace.steps  # it repeats what was written down, or is over
+            return pace.steps  # it repeats saved segments, or has ended
         now = self.spent()
         working, left = now - self.aside(), self.budget - now - self.reserved()
         if self._mark is None:

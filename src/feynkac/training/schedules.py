@@ -1,5 +1,5 @@
-r"""Learning-rate schedules: pure functions of the step and of the fraction of the run that is done,
-so that a continued run cannot drift (see `pace.py`).
+r"""Learning-rate schedules: pure functions of the step and of the completed fraction of the run, so
+a resumed run cannot drift (see `pace.py`).
 
 StepDecay:  η ← decay · η  every `patience` steps, as long as η > `minimal`  (paper, Table 5).
 """
@@ -15,11 +15,11 @@ from feynkac.training.optimisers.optimiser import NonNegative
 
 
 class Schedule(Part):
-    """How the learning rate develops."""
+    """How the learning rate changes during a run. Subclass it for one of your own."""
 
     @abstractmethod
     def rate(self, initial: float, step: int, done: float) -> float:
-        """Learning rate of update number `step` (from 0), with a fraction `done` behind it."""
+        """Learning rate of update number `step` (from 0), after a fraction `done` of the run."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -36,10 +36,10 @@ class StepDecay(Schedule):
     patience: Annotated[int, Field(ge=1)] = 4000
     """Steps between decays."""
     minimal: NonNegative = 1e-8
-    """No more decay once the rate is at or below this."""
+    """The rate no longer decays once it is at or below this."""
 
     def rate(self, initial: float, step: int, done: float) -> float:
-        """The decays due by now, stopping at the minimal rate."""
+        """The initial rate after all decays so far, which stop at the minimal rate."""
         rate = initial
         for _ in range(step // self.patience):
             if rate <= self.minimal:
@@ -60,7 +60,7 @@ class LinearDecay(Schedule):
     warmup: Annotated[int, Field(ge=1)] = 10
     """Steps over which the rate rises to its initial value."""
     hold: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
-    """Fraction of all steps before the fall begins."""
+    """Fraction of the run before the rate starts to fall."""
 
     def rate(self, initial: float, step: int, done: float) -> float:
         """The smaller of the rise and the fall."""

@@ -1,4 +1,4 @@
-"""How long a run is, from which seed, and where it is carried out."""
+"""The length, the seed and the device of a run."""
 
 import re
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def seconds(value: Any) -> float:
-    """A wall-clock budget in seconds, from a number or a text such as "60s", "20m", "1.5h".
+    """A wall-clock budget in seconds, from a number or a string such as "60s", "20m", "1.5h".
 
     Example:
         >>> seconds("1.5m")
@@ -31,16 +31,16 @@ def seconds(value: Any) -> float:
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Training:
-    """Length, seed and place of a run. Give `steps`, or a wall-clock `budget` instead."""
+    """Length, seed and device of a run. Give either `steps` or a wall-clock `budget`."""
 
     steps: Annotated[int, Field(ge=1)] | None = None
     """Number of updates."""
     budget: Annotated[float, BeforeValidator(seconds)] | None = None
-    """Wall-clock seconds to spend instead, compiling and simulating included."""
+    """Wall-clock seconds to spend instead, including pilots, evaluations and saving."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Determines parameters, inputs and paths."""
     workers: Annotated[int, Field(ge=1)] = 1
-    """Streams of randomness that the inputs of a step come from, one per worker, see `team.py`."""
+    """Number of streams that the inputs of a step come from, one per worker; see `team.py`."""
     device: str = "auto"
     """"auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …"""
     compile: bool = False
@@ -53,11 +53,11 @@ class Training:
     @model_validator(mode="after")
     def _one_length(self) -> "Training":
         if (self.steps is None) == (self.budget is None):
-            raise ValueError("give either steps or a budget, not both and not neither")
+            raise ValueError("give either steps or a budget, and not both")
         return self
 
     def per_worker(self, batch_size: int) -> int:
-        """Inputs that each worker draws for a step, rounded up where that does not divide."""
+        """Inputs per step and worker, rounded up."""
         return -(-batch_size // self.workers)
 
 
@@ -73,7 +73,7 @@ def resolve_device(name: str) -> str:
 
 
 def one_sentence(error: ValidationError) -> str:
-    """What pydantic found wrong, as one sentence for a person."""
+    """The first error that pydantic found, as one sentence for people."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"]) or error.title
     what = first["msg"].removeprefix("Value error, ")

@@ -1,8 +1,8 @@
-"""Everything that changes while training, and its checkpoint on disk.
+"""Everything that changes during training, and its checkpoint on disk.
 
 A checkpoint is one safetensors file: weights, buffers, optimiser moments and the generator's state
-as tensors, the step count and the history as JSON in its header, and the SHA-256 of all that. It
-holds data only, and it is replaced atomically, so that a killed run continues from it to the bit.
+as tensors, the step count and the history as JSON in its header, and the SHA-256 of all these. It
+holds data only and is replaced atomically, so a killed run resumes from it to the bit.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ class State:
     generator: torch.Generator
     step: int = 0
     seconds: float = 0.0
-    """In steps."""
+    """Time in training steps."""
     spent: float = 0.0
-    """Wall-clock seconds at the last checkpoint, of all processes that worked on the run."""
+    """Wall-clock seconds of the run up to the last checkpoint, over all its resumptions."""
     history: list[Record] = field(default_factory=list)
     further: Sequence[torch.Generator] = ()
-    """Streams beside `generator`, if the inputs of a step come from several."""
+    """Further streams, if the inputs of a step come from several."""
 
     @property
     def streams(self) -> list[torch.Generator]:
@@ -62,11 +62,11 @@ class State:
         return {k: v.detach().to("cpu", copy=True).contiguous() for k, v in named.items()}
 
     def is_finite(self) -> bool:
-        """Whether every weight and buffer is."""
+        """Whether every weight and buffer is finite."""
         return all(bool(v.isfinite().all()) for v in self.network.state_dict().values())
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Put back what `tensors()` gave."""
+        """Restore what `tensors()` returned."""
         weights = _below("network.", tensors)
         self.network.load_state_dict(weights)
         moments: dict[int, dict[str, Tensor]] = {}
@@ -89,7 +89,7 @@ def begin(
     device: str,
     team: Team = Alone(),  # noqa: B008  (stateless)
 ) -> State:
-    """Before the first step: parameters drawn from the run's seed."""
+    """The state before the first step, with parameters drawn from the seed of the run."""
     weights = make_generator(training.seed, "weights")
     network = make_network(architecture, family.domain, weights, outputs(family)).to(device)
     if team.size > 1:
@@ -101,7 +101,7 @@ def begin(
 
 
 def save_checkpoint(state: State, path: Path, identity: str) -> None:
-    """Write `state` to `path` in one step."""
+    """Write `state` to `path` atomically."""
     header = json.dumps(
         {
             "identity": identity,
@@ -117,7 +117,7 @@ def save_checkpoint(state: State, path: Path, identity: str) -> None:
 
 
 def load_checkpoint(state: State, path: Path, identity: str) -> None:
-    """Continue from `path`.
+    """Restore `state` from `path`.
 
     Raises:
         ArtifactError: the file is damaged or belongs to a run with other settings.
@@ -130,7 +130,7 @@ def load_checkpoint(state: State, path: Path, identity: str) -> None:
         state.step, state.seconds = header["step"], header["seconds"]
         state.spent, state.history = header["spent"], header["history"]
     except (KeyError, RuntimeError, ValueError) as error:
-        raise ArtifactError(f"{path} does not fit this run; delete it to start anew.") from error
+        raise ArtifactError(f"{path} does not fit this run; delete it to start over.") from error
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -139,11 +139,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             seal = file.metadata()
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         if seal["sha256"] != _digest(seal["feynkac"], tensors):
-            raise ValueError("it was altered: its SHA-256 is not that of its content")
+            raise ValueError("its SHA-256 does not match its content")
         return dict(json.loads(seal["feynkac"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(
-            f"{path} is not a readable checkpoint ({error}); delete it to start anew."
+            f"{path} is not a readable checkpoint ({error}); delete it to start over."
         ) from error
 
 

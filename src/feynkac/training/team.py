@@ -1,11 +1,11 @@
-r"""Who trains together: N processes, each with its own stream of randomness.
+r"""Processes that train together: N workers, each with its own stream of randomness.
 
-A step's inputs come from `Training.workers` streams. Worker r simulates those of stream r, and the
-gradients are averaged, so that all keep the same parameters:
+The inputs of a step come from `Training.workers` streams. Worker r simulates those of stream r, and
+the workers average their gradients, so all have the same parameters:
 
     ∇L = (1/N) Σ_r ∇L_r.
 
-The streams are the run's, not the workers': one process that draws all of them does the same
+The streams belong to the run, not to the workers: one process that draws all of them takes the same
 step, up to rounding.
 """
 
@@ -26,9 +26,9 @@ T = TypeVar("T")
 def make_streams(seed: int, count: int, device: str) -> list[torch.Generator]:
     """`count` generators for training; the first is the same whatever `count` is.
 
-    A generator on the CPU starts from 32 bits of its seed. They are told apart here, so that no
-    two streams are the same one; that two different ones meet within any number of draws that a
-    computer can make has a probability below 10^-5900, as they share a cycle of 2^19937 − 1.
+    A generator on the CPU starts from 32 bits of its seed. Seeds with the same bits are skipped, so
+    no two streams are equal. Two different streams overlap, within any number of draws that a
+    computer can make, with a probability below 10^-5900: they share a cycle of 2^19937 − 1.
     """
     streams: dict[int, torch.Generator] = {}
     attempt = 0
@@ -44,11 +44,11 @@ class Team(ABC):
     """The processes of a run, seen from one of them."""
 
     rank: int
-    """Of this one; 0 leads: it alone measures errors and writes files."""
+    """Of this process; 0 is the leader, who alone measures errors and writes files."""
     size: int
 
     def mine(self, streams: Sequence[T]) -> Sequence[T]:
-        """What this process has to draw."""
+        """The streams that this process draws."""
         return streams[self.rank :: self.size]
 
     @abstractmethod
@@ -57,15 +57,15 @@ class Team(ABC):
 
     @abstractmethod
     def gather(self, batch: Batch) -> Batch:
-        """The rows of all."""
+        """The rows of all processes."""
 
     @abstractmethod
     def decide(self, *values: float) -> tuple[float, ...]:
-        """What the leader says, whatever the others think."""
+        """The values of the leader, in every process."""
 
     @abstractmethod
     def share(self, streams: Sequence[torch.Generator]) -> None:
-        """Bring every stream to where its owner has come."""
+        """Give every process the current state of every stream."""
 
 
 class Alone(Team):
@@ -74,18 +74,18 @@ class Alone(Team):
     rank, size = 0, 1
 
     def average(self, tensors: Sequence[Tensor]) -> None:
-        """They are the mean."""
+        """Nothing to do: each is its own mean."""
 
     def gather(self, batch: Batch) -> Batch:
-        """It is whole."""
+        """The batch itself."""
         return batch
 
     def decide(self, *values: float) -> tuple[float, ...]:
-        """As given."""
+        """The given values."""
         return values
 
     def share(self, streams: Sequence[torch.Generator]) -> None:
-        """All are its own."""
+        """Nothing to do: this process draws all of them."""
 
 
 class Distributed(Team):
@@ -121,7 +121,7 @@ class Distributed(Team):
         return tuple(tensor.tolist())
 
     def share(self, streams: Sequence[torch.Generator]) -> None:
-        """One broadcast a stream, from its owner."""
+        """One broadcast per stream, from the process that draws it."""
         for index, stream in enumerate(streams):
             state = stream.get_state().to(self._device)
             dist.broadcast(state, src=index % self.size)

@@ -1,4 +1,4 @@
-"""How a search went, as a picture."""
+"""A figure of the progress of a search."""
 
 import itertools
 import math
@@ -10,7 +10,7 @@ from feynkac.tuning.search_report import Row, best_so_far
 
 
 def draw_search(rows: Sequence[Row]) -> Figure:
-    """The smallest error so far against seconds of training, each trial's last, the default's."""
+    """The smallest error so far against seconds of training, with each trial and the default."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     times, errors = best_so_far(rows)

@@ -1,4 +1,4 @@
-"""What a search found: a table, JSON, CSV, and the smallest error so far against time."""
+"""The results of a search: a table, JSON, CSV, and the smallest error so far against time."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ MEASURED = ("l1", "l1_se", "seconds", "step")
 
 @dataclass(frozen=True)
 class Row:
-    """A trial and what it reached."""
+    """A trial and its errors."""
 
     number: int
     status: str
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def last(self) -> Record:
-        """What it measured last; empty if nothing yet."""
+        """The last measurement; empty if there is none."""
         return self.history[-1] if self.history else {}
 
     @property
@@ -54,12 +54,12 @@ class Row:
 
 
 def read_rows(trials: Trials) -> list[Row]:
-    """All trials as they are now."""
+    """All trials in their present state."""
     return [Row(t.number, t.status, t.values, trials.history(t.number)) for t in trials.read()]
 
 
 def columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What the cells of the rows mean."""
+    """The titles of the columns."""
     names = rows[0].values if rows else ()
     return ("trial", *(name.replace("_", " ") for name in names), "status", "seconds", "L1")
 
@@ -77,9 +77,9 @@ def best_so_far(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
 
 
 def write_results(trials: Trials, verdict: Verdict) -> dict[str, Any]:
-    """`results.json`, `results.csv` and `preset.json`; returns the first.
+    """Write `results.json`, `results.csv` and `preset.json`; returns the content of the first.
 
-    The preset is the default's unless a trial beat it.
+    The preset is the default unless a trial beat it.
     """
     method = trials.trial(verdict.trial if verdict.beat else 0).method
     rows = [row.record() for row in read_rows(trials)]
@@ -107,7 +107,7 @@ def write_results(trials: Trials, verdict: Verdict) -> dict[str, Any]:
 
 
 def write_tensorboard(trials: Trials) -> None:
-    """The folder `tensorboard`: the curves of every trial, and its values beside its last error."""
+    """Write the folder `tensorboard`: the curves of every trial, its values and its last error."""
     from tensorboardX import SummaryWriter
 
     folder = trials.folder / "tensorboard"

@@ -1,9 +1,9 @@
-"""A search for settings, kept in a folder: what was asked, what each trial is, what it reached.
+"""A search for settings, kept in a folder: its task, its trials and their results.
 
     search.json, trials/000/trial.json, trials/001/trial.json, …
 
-Trial 0 is the method's own choice. Beside its `trial.json` a trial has the files of its run, so
-that it continues by itself.
+Trial 0 is the method's own choice. Beside its `trial.json`, a trial has the files of its run and
+can be resumed like any run.
 """
 
 import json
@@ -40,16 +40,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Search:
-    """What is searched, and how long each trial takes."""
+    """The task of a search, and the time per trial."""
 
     family: str
     """A name, or path/to/file.py:ClassName."""
     fields: dict[str, Any]
     method: str
     budget: float
-    """Seconds of each trial."""
+    """Seconds per trial."""
     seed: int
-    """Of the trials and of what they try."""
+    """Seed of the trainings and of the proposals."""
     space: dict[str, Any]
     """Ranges by name."""
 
@@ -68,7 +68,7 @@ class Trial:
     number: int
     values: dict[str, Any]
     method: Method
-    """With the choices that these values mean, the others open."""
+    """With the settings that these values mean; the other fields are open."""
     status: Status = "open"
 
 
@@ -83,7 +83,7 @@ def make_search(
     seed: int,
     ranges: Mapping[str, Any],
 ) -> tuple[Search, Space]:
-    """A search of a method's space, some of its ranges replaced.
+    """A search of a method's space, with some ranges replaced.
 
     Example:
         >>> search, space = make_search("black-scholes", {}, "fast", "15s", 0, {"depth": [2]})
@@ -108,7 +108,7 @@ class Trials:
     folder: Path
 
     def require(self, search: Search) -> None:
-        """See that no other search is kept here."""
+        """Refuse a folder that holds another search."""
         if not (self.folder / "search.json").exists():
             return
         ours, theirs = (_SEARCH.dump_python(each, mode="json") for each in (search, self.search()))
@@ -119,7 +119,7 @@ class Trials:
             )
 
     def claim(self, search: Search) -> None:
-        """Write `search` down."""
+        """Save `search` in the folder."""
         self.require(search)
         make_folder(self.folder / "trials")
         write_atomically(
@@ -127,7 +127,7 @@ class Trials:
         )
 
     def search(self) -> Search:
-        """What is searched here."""
+        """The search of this folder."""
         return _read(self.folder / "search.json", _SEARCH)
 
     def path(self, number: int) -> Path:
@@ -135,7 +135,7 @@ class Trials:
         return self.folder / "trials" / f"{number:03}"
 
     def write(self, trial: Trial) -> Trial:
-        """Keep `trial`."""
+        """Save `trial`."""
         folder = self.path(trial.number)
         make_folder(folder)
         write_atomically(folder / "trial.json", seal(_TRIAL.dump_python(trial, mode="json")))
@@ -151,12 +151,12 @@ class Trials:
         return sorted((_read(path, _TRIAL) for path in paths), key=lambda trial: trial.number)
 
     def history(self, number: int) -> list[Record]:
-        """What a trial measured so far."""
+        """The measurements of a trial so far."""
         folder = RunFolder(self.path(number))
         return read_artifact(folder.path)[0].history if folder.finished else folder.metrics()
 
     def last(self, number: int) -> Record:
-        """What it measured last; empty if it measured nothing yet."""
+        """The last measurement of a trial; empty if there is none."""
         return (self.history(number) or [{}])[-1]
 
     def best(self) -> Trial | None:
@@ -172,7 +172,7 @@ def train_trial(
     folder: Path,
     report: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Solve the family of `search` by `method` in its time, or continue that."""
+    """Solve the family of `search` by `method` in the time of a trial, or resume."""
     clock = Clock()
     family = find_family(search.family, search.fields)
     lengths = {

@@ -1,7 +1,7 @@
 """Has a search found something better than the method's own choice?
 
-The smallest of many noisy errors flatters itself. So the best trial and the default are trained
-again with seeds that the search has not seen, and all are measured on the same fresh inputs.
+The smallest of many noisy errors is too optimistic. So the search trains the best trial and the
+default again with new seeds, and measures all on the same fresh inputs.
 """
 
 import math
@@ -20,24 +20,24 @@ REFERENCE_PATHS = 2**14  # of a simulated reference
 
 @dataclass(frozen=True)
 class Verdict:
-    """The best trial beside the default."""
+    """The best trial compared with the default."""
 
     trial: int
     trainings: Mapping[int, Comparison | None]
-    """By seed; None if that diverged. Empty: the default is best."""
+    """Comparisons by seed; None if a training diverged. Empty if the default is best."""
 
     @property
     def beat(self) -> bool:
-        """Whether it was better than the default with every seed, by more than chance explains."""
+        """Whether the trial was better than the default with every seed, beyond chance."""
         return bool(self.trainings) and self.wins == len(self.trainings)
 
     @property
     def wins(self) -> int:
-        """How often it was."""
+        """Number of seeds with which it was better."""
         return sum(each is not None and each.better for each in self.trainings.values())
 
     def sentence(self, budget: float) -> str:
-        """In words."""
+        """The verdict in words."""
         found = [each for each in self.trainings.values() if each]
         if not found:
             return f"no trial beat the default at equal budget ({budget:g} s)."
@@ -60,11 +60,11 @@ class Verdict:
 
 
 Pair = tuple[Solution | None, Solution | None]
-"""With the trial's settings, and with the default's; None if that diverged."""
+"""Solutions with the settings of the trial and of the default; None if one diverged."""
 
 
 def judge(trial: int, trained: Mapping[int, Pair]) -> Verdict:
-    """From solutions by seed, all measured on the same fresh inputs."""
+    """The verdict on solutions by seed, all measured on the same fresh inputs."""
     pairs = {seed: (f, g) if f and g else None for seed, (f, g) in trained.items()}
     known = next((g for _, g in filter(None, pairs.values())), None)
     if known is None:

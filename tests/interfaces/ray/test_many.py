@@ -69,7 +69,7 @@ print(job.execute().manifest.steps)
     os.kill(task, signal.SIGKILL)
     assert program.end() == 0, program.err.read_text()
     assert program.out.read_text() == "600\n"
-    before, after = program.err.read_text().split("a process died; going on from the latest")
+    before, after = program.err.read_text().split("a process died; resuming from the latest")
     assert "at 1." in before
     assert "at 1." not in after
 
@@ -84,7 +84,10 @@ def test_ctrl_c_leaves_runs_that_can_go_on(tmp_path):
     everyone = program.family()
     program.interrupt()
     assert program.end() == 130
-    assert "4 of 4 runs are unfinished; run the same command to go on" in program.err.read_text()
+    assert (
+        "4 of 4 runs are unfinished; run the same command again to resume"
+        in program.err.read_text()
+    )
     assert len(list((tmp_path / "runs").glob("*/checkpoint.safetensors"))) >= 2
     wait_until(lambda: not alive(everyone), 20.0)
 

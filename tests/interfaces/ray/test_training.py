@@ -54,7 +54,7 @@ def test_a_killed_worker_is_replaced_and_the_run_is_that_of_one_process(tmp_path
     assert listening(everyone) <= LOOPBACK
     os.kill(workers[-1], signal.SIGKILL)
     assert program.end() == 0, program.err.read_text()
-    _, after = program.err.read_text().split("a process died; going on from the latest checkpoint")
+    _, after = program.err.read_text().split("a process died; resuming from the latest checkpoint")
     assert "at 1." not in after
     assert program.out.read_text() == ""
     fk.solve(fk.BlackScholes(), steps=400, workers=2, out=tmp_path / "alone")

@@ -86,7 +86,7 @@ def test_a_signal_leaves_a_search_that_goes_on_and_no_process(tmp_path, ctrl_c):
     family = program.family()
     (program.interrupt if ctrl_c else program.terminate)()
     assert program.end() == 130
-    assert "of 2 trials have ended; run the same command to go on" in program.err.read_text()
+    assert "of 2 trials have ended; run the same command again to resume" in program.err.read_text()
     assert program.out.read_text() == ""
     wait_until(lambda: not alive(family), PATIENCE)
     begun = [trial.values for trial in Trials(folder).read()]

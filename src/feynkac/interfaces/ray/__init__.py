@@ -1,1 +1,1 @@
-"""Beyond one process: training, tuning and many runs on Ray; nothing outside imports this."""
+"""Several processes on Ray: training, tuning and many runs; no other package imports this one."""

@@ -1,9 +1,9 @@
 """A Ray cluster for the length of a `with`: a private one on this machine, or an existing one.
 
-The private one listens on loopback alone, wants a token that only its own processes know, keeps
-its sockets and logs in a folder of this user, and is gone afterwards. On Linux, Ray would
-otherwise listen on all interfaces; the one setting that keeps every component on 127.0.0.1 is
-read when ray is imported, so it must be in the environment before that.
+The private cluster listens on loopback only, requires a token that only its own processes know,
+keeps its sockets and logs in a folder of this user, and ends with the `with`. On Linux, Ray would
+otherwise listen on all interfaces. One setting keeps every component on 127.0.0.1; Ray reads it on
+import, so it must be in the environment before.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ from feynkac.interfaces.jobs import Place
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 5.0  # seconds for an address to answer
-TOKEN = secrets.token_hex(32)  # one a process, which Ray reads but once
+TOKEN = secrets.token_hex(32)  # one per process; Ray reads it only once
 PRIVATE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # a single machine: all of Ray binds to loopback
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_enable_metrics_collection": "0",
-    "RAY_worker_niceness": "0",  # by default its processes give way to all others
+    "RAY_worker_niceness": "0",  # by default its processes yield to all others
     "RAY_prestart_worker_first_driver": "0",  # processes that nobody would use
     "RAY_enable_worker_prestart": "0",
     "GLOO_SOCKET_IFNAME": "lo0" if sys.platform == "darwin" else "lo",
@@ -61,7 +61,7 @@ def cluster(place: Place = Place(), cpus: int | None = None) -> Iterator[int]:  
     if place.address is None:  # before Ray starts, which takes seconds
         require_cpus(cpus, os.cpu_count() or 1, "this machine")
     elif place.dashboard:
-        raise InputError("a cluster with an address has its own dashboard; leave --dashboard away.")
+        raise InputError("a cluster with an address has its own dashboard; omit --dashboard.")
     with _private(place.dashboard) if place.address is None else _existing(place.address):
         import ray
 
@@ -71,7 +71,7 @@ def cluster(place: Place = Place(), cpus: int | None = None) -> Iterator[int]:  
 
 
 def require_cpus(wanted: int | None, found: int, where: str) -> None:
-    """Refuse more processes than CPUs: they would wait for each other."""
+    """Refuse more processes than CPUs, which would wait for each other."""
     if wanted is not None and wanted > found:
         raise InputError(f"{wanted} workers need {wanted} CPUs, but {where} has {found}.")
 
@@ -89,7 +89,9 @@ def _private(dashboard: bool) -> Iterator[None]:
         import ray
 
         if (ip := ray.util.get_node_ip_address()) != LOOPBACK:
-            raise InputError(f"ray was imported too early and would listen on {ip}; start anew.")
+            raise InputError(
+                f"ray was imported too early and would listen on {ip}; restart Python."
+            )
         with _connection(include_dashboard=dashboard, _temp_dir=folder):
             yield
 
@@ -102,7 +104,7 @@ def _existing(address: str) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Fail soon where Ray would try for minutes."""
+    """Fail quickly where Ray would retry for minutes."""
     import grpc
 
     url = urlsplit(address)
@@ -116,7 +118,7 @@ def _knock(address: str) -> None:
             with grpc.insecure_channel(f"{host}:{port}", options) as channel:
                 grpc.channel_ready_future(channel).result(timeout=PATIENCE)
     except grpc.FutureTimeoutError:
-        raise InputError(f"what answers at {address} is not Ray.") from None
+        raise InputError(f"the server at {address} is not Ray.") from None
     except (OSError, ValueError) as error:
         raise InputError(f"no Ray cluster at {address}: {error}.") from error
 
@@ -141,7 +143,7 @@ def _connection(**options: Any) -> Iterator[None]:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Ray prints to standard output, where results go, when a process of it dies."""
+    """Keep Ray from printing to standard output, which is for results."""
     with (
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stdout(sys.stderr if debugging() else nowhere),

@@ -1,6 +1,6 @@
-"""Several runs at once: each is a Ray task on one CPU, or one GPU where there are some.
+"""Several runs at once: each is a Ray task on one CPU, or on one GPU if there are any.
 
-A task whose process dies is started anew and continues from the checkpoint in its run's folder.
+If the process of a task dies, Ray restarts it, and it resumes from the checkpoint in its folder.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def solve_parallel(
     show: "Callable[[int, Progress], Any]",
     place: Place = Place(),  # noqa: B008  (frozen)
 ) -> dict[int, FeynkacError]:
-    """Carry all `jobs` out; their results are in their folders.
+    """Execute all `jobs`; their results are in their folders.
 
     Args:
         jobs: on several machines, with folders on storage that they share.
@@ -82,8 +82,8 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
     torch.set_num_threads(1)
     try:
         if ask(channel.begin.remote(index)):
-            raise Interrupted("stopped before it began")
+            raise Interrupted("stopped before it started")
         family = find_family(spec, dict(run["family"]["fields"]))
         Job(spec, family, run_from_dict(run), Path(folder)).execute(teller(channel, index))
-    except FeynkacError as error:  # to try again would not help
+    except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(index, error))

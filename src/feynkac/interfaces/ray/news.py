@@ -1,6 +1,6 @@
-"""News from runs on a cluster to the terminal, and the wish to stop the other way.
+"""Progress of runs on a cluster for the terminal, and the request to stop in the other direction.
 
-Ray Train's own report is a barrier for all workers; this costs one small message twice a second.
+Ray Train's own report is a barrier for all workers; this costs one small message twice per second.
 """
 
 import time
@@ -16,12 +16,12 @@ from feynkac.errors import FeynkacError
 if TYPE_CHECKING:
     from feynkac.training.loop import Progress
 
-INTERVAL = 0.5  # seconds between messages about steps; measured errors are told at once
+INTERVAL = 0.5  # seconds between messages about steps; measured errors are sent at once
 
 
 @dataclass
 class News:
-    """What has come in since the last time, but for errors, which stay."""
+    """Messages since the last query; errors stay."""
 
     progress: list[tuple[int, "Progress"]] = field(default_factory=list)
     restarts: int = 0
@@ -29,7 +29,7 @@ class News:
 
 
 class Channel:
-    """An actor between runs, known by their numbers, and the one who watches them."""
+    """An actor between runs, known by their numbers, and the process that watches them."""
 
     def __init__(self) -> None:
         self._news = News()
@@ -37,22 +37,22 @@ class Channel:
         self._stop = False
 
     def begin(self, run: int) -> bool:
-        """Called by a run that starts, or starts again; the answer is whether to stop."""
+        """Called by a run that starts or restarts; returns whether to stop."""
         self._news.restarts += run in self._begun
         self._begun.add(run)
         return self._stop
 
     def tell(self, run: int, progress: "Progress") -> bool:
-        """Called by a run; the answer is whether to stop."""
+        """Called by a run; returns whether to stop."""
         self._news.progress.append((run, progress))
         return self._stop
 
     def fail(self, run: int, error: FeynkacError) -> None:
-        """Called by a run that cannot go on and must not be tried again; the first word counts."""
+        """Called by a run that failed and must not be retried; the first error counts."""
         self._news.errors.setdefault(run, error)
 
     def hear(self, stop: bool) -> News:
-        """Called by the watcher, who may ask all to stop."""
+        """Called by the watcher, who may request that all stop."""
         news, self._news = self._news, News(errors=self._news.errors)
         self._stop = self._stop or stop
         return news
@@ -66,9 +66,9 @@ def open_channel() -> Any:
 
 
 def ask(answer: Any) -> Any:
-    """What a remote call answers.
+    """The result of a remote call.
 
-    A task that waits in its main thread lends its CPU, and Ray starts another task meanwhile.
+    It waits in a thread: if a task waits in its main thread, Ray lends its CPU to another task.
     """
     import ray
 
@@ -96,9 +96,9 @@ def watch(
     show: "Callable[[int, Progress], Any]",
     until_error: bool = False,
 ) -> dict[int, FeynkacError]:
-    """Show what comes until all is over, or the first error came; Ctrl-C asks all to stop.
+    """Show progress until all runs end or the first error arrives; Ctrl-C requests a stop.
 
-    `over` waits a fraction of a second and says whether all have ended.
+    `over` waits a fraction of a second and returns whether all have ended.
     """
     import ray
 
@@ -112,6 +112,6 @@ def watch(
             for run, progress in news.progress:
                 show(run, progress)
             if news.restarts:
-                typer.echo("a process died; going on from the latest checkpoint", err=True)
+                typer.echo("a process died; resuming from the latest checkpoint", err=True)
             ended = ended or (until_error and bool(news.errors))
     return news.errors

@@ -1,7 +1,7 @@
-"""What Ray Tune is told to try next: first trials that are open, then what Optuna proposes.
+"""The next trials for Ray Tune: first the open ones, then those that Optuna proposes.
 
-Every trial is written into the folder of the search before it starts and when it ends. That folder
-is the state of the search; Tune's own is not kept.
+Every trial is written into the folder of the search before it starts and when it ends. This folder
+is the state of the search; the state of Tune is not kept.
 """
 
 from dataclasses import replace
@@ -20,16 +20,16 @@ from feynkac.runs.artifact import MANIFEST
 from feynkac.tuning.trials import ENDED, Status, Trial, Trials
 
 WORST = 1.0
-"""The L1 error of u = 0 is smaller: what a trial without a finite error counts as."""
+"""The error of a trial without a finite one; the L1 error of u = 0 is smaller."""
 
 
 class Proposals(Searcher):
-    """Trials of `space`, kept in `trials`."""
+    """Proposes points of `space` as trials, and keeps them in `trials`."""
 
     def __init__(self, space: Space, trials: Trials, seed: int, count: int) -> None:
         super().__init__(metric="l1", mode="min")
         known = trials.read()
-        stream = int(sha256(f"{seed}, {len(known)}".encode())[:8], 16)  # another when it goes on
+        stream = int(sha256(f"{seed}, {len(known)}".encode())[:8], 16)  # another one after resuming
         sampler = optuna.samplers.TPESampler(seed=stream, n_startup_trials=max(4, count // 4))
         self.study = optuna.create_study(sampler=sampler)
         self.space, self.trials = space, trials
@@ -42,7 +42,7 @@ class Proposals(Searcher):
                 self._learn(trial, trials.last(trial.number).get("l1") or WORST)
 
     def suggest(self, trial_id: str) -> dict[str, Any]:
-        """The number of the next trial, which is in the folder."""
+        """The number of the next trial, written into the folder."""
         asked = None
         if self.waiting:
             trial = self.waiting.pop(0)
@@ -57,7 +57,7 @@ class Proposals(Searcher):
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
     ) -> None:
-        """Keep how the trial ended, and tell Optuna."""
+        """Record how the trial ended, and tell Optuna."""
         trial, asked = self.running.pop(trial_id)
         value = self.trials.last(trial.number).get("l1")
         diverged = bool(result and result.get("diverged"))
@@ -75,11 +75,11 @@ class Proposals(Searcher):
         return "finished" if finished else "stopped"
 
     def save(self, checkpoint_path: str) -> None:
-        """Nothing but an empty file: the folder of the search is the state."""
+        """Write an empty file: the folder of the search is the state."""
         Path(checkpoint_path).touch()
 
     def restore(self, checkpoint_path: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def _add(self, values: dict[str, Any]) -> Trial:
         trial = Trial(self.next_number, values, self.space.at(values))
@@ -87,7 +87,7 @@ class Proposals(Searcher):
         return self.trials.write(trial)
 
     def _learn(self, trial: Trial, value: float) -> None:
-        """Tell Optuna of a trial that it did not propose itself."""
+        """Tell Optuna about a trial that it did not propose."""
         if self.space.contains(trial.values):
             self.study.add_trial(
                 optuna.trial.create_trial(
@@ -99,9 +99,9 @@ class Proposals(Searcher):
 
 
 class Halving(ASHAScheduler):
-    """Stops a trial at a quarter or half of its time if the better half is ahead.
+    """Stops a trial at a quarter or half of its time unless it is in the better half.
 
-    The default runs to its end: all others are compared with it.
+    The default always runs to its end, because all others are compared with it.
     """
 
     def __init__(self, budget: float) -> None:
@@ -120,7 +120,7 @@ class Halving(ASHAScheduler):
 
 
 def distribution(dimension: Dimension) -> BaseDistribution:
-    """Optuna's word for a dimension."""
+    """The Optuna distribution of a dimension."""
     match dimension:
         case Choice(values):
             return CategoricalDistribution(values)

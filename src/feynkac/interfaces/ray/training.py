@@ -1,8 +1,9 @@
-"""One run by several processes: Ray Train starts, watches and restarts them.
+"""One run in several processes: Ray Train starts, watches and restarts them.
 
-Each worker draws the inputs of its own stream and simulates their paths; what they learn is
-averaged (`feynkac.training.team`). A worker that dies takes the group with it: Ray starts a new
-one, which continues from the checkpoint in the run's folder, which all must be able to reach.
+Each worker draws the inputs of its own stream and simulates their paths; the workers average their
+gradients or share their rows (`feynkac.training.team`). If a worker dies, Ray ends the group and
+starts a new one, which resumes from the checkpoint in the run's folder. All workers must be able to
+read this folder.
 """
 
 import os
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from feynkac.training.loop import Progress
 
 RESTARTS = 3
-PATIENCE = 10.0  # seconds for the others, once one has given up
+PATIENCE = 10.0  # seconds that the others get after one has failed
 
 
 def distribute(
@@ -35,9 +36,9 @@ def distribute(
     report: "Callable[[Progress], Any]",
     place: Place = Place(),  # noqa: B008  (frozen)
 ) -> None:
-    """Carry `job` out with the number of workers of its settings; the result is in its folder.
+    """Execute `job` with the number of workers in its settings; the result is in its folder.
 
-    A budget counts from when the workers are ready.
+    A budget counts from the moment when the workers are ready.
 
     Args:
         job: on several machines, with a folder on storage that they share.
@@ -45,7 +46,7 @@ def distribute(
         place: which cluster.
 
     Raises:
-        InputError: the cluster is too small or not there.
+        InputError: the cluster is too small or does not exist.
         Interrupted: the user asked to stop; the folder can be resumed.
     """
     with cluster(place, job.run.training.workers), _scratch(job.folder) as scratch:
@@ -58,7 +59,7 @@ def distribute(
             lambda _, progress: report(progress),
             until_error=True,
         )
-        wait([ending], timeout=PATIENCE)  # one has given up, another may be saving
+        wait([ending], timeout=PATIENCE)  # one has failed, another may be saving
         for error in errors.values():
             raise error
         _end(ending)
@@ -66,7 +67,7 @@ def distribute(
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[str]:
-    """For what Ray Train insists to write, where all machines can reach it."""
+    """A folder for the files that Ray Train always writes, where all machines can reach it."""
     make_folder(folder)
     with tempfile.TemporaryDirectory(
         prefix=".ray-", dir=folder.resolve(), ignore_cleanup_errors=True
@@ -111,7 +112,7 @@ def _use_gpus(device: str, workers: int, found: float) -> bool:
 
 
 def _group_by_workers() -> Any:
-    """Leave the process group to `_join`: the store of Ray's own listens on all interfaces."""
+    """Leave the process group to `_join`, because Ray's own store listens on all interfaces."""
     from ray.train.backend import Backend
     from ray.train.torch import TorchConfig
 
@@ -150,14 +151,14 @@ def _work(config: dict[str, Any]) -> None:
         execute(
             run_from_dict(run), family, Path(config["folder"]), teller(channel), team=Distributed()
         )
-    except FeynkacError as error:  # to try again would not help
+    except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(0, error))
     else:
         distributed.destroy_process_group()
 
 
 def _join(backend: str) -> None:
-    """The group of all workers; its store listens on this node's own address, no other."""
+    """Join the group of all workers; its store listens only on this node's own address."""
     import ray
     from ray.train import get_context
     from ray.train.collective import broadcast_from_rank_zero
@@ -187,7 +188,7 @@ def _end(ending: "Future[Any]") -> None:
     except TrainingFailedError as error:
         last = str(error).strip().splitlines()[-1]
         raise RuntimeError(
-            f"the workers failed {1 + RESTARTS} times, at last with {last}"
+            f"the workers failed {1 + RESTARTS} times; the last error was {last}"
         ) from error
 
 

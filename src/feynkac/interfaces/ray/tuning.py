@@ -1,6 +1,6 @@
 """A search on Ray: Ray Tune with ASHA, and Optuna as searcher.
 
-One trial a CPU with one thread, or a GPU where there are some; the default runs under the same
+Each trial has one CPU with one thread, or one GPU if there are any. The default runs under the same
 conditions.
 """
 
@@ -26,24 +26,24 @@ from feynkac.tuning.trials import ENDED, Search, Trials, train_trial
 from feynkac.tuning.verdict import Verdict, judge
 
 DIVERGED = (NonFiniteError, torch.linalg.LinAlgError)  # type: ignore[attr-defined]
-FAILURES = 3  # of a trial's process, after which it is given up
+FAILURES = 3  # of a trial's process, after which the trial ends
 SILENT = {
-    "RAY_AIR_NEW_OUTPUT": "0",  # Tune's new one prints whatever it is told
+    "RAY_AIR_NEW_OUTPUT": "0",  # the new output of Tune cannot be silenced
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C ends the program, not one part of it
 }
 
 
 def run_trials(search: Search, space: Space, trials: Trials, count: int) -> list[Exception]:
-    """Go on until `count` trials have ended; returns why others failed."""
+    """Run trials until `count` of them have ended; returns the errors of those that failed."""
     left = count - sum(trial.status in ENDED for trial in trials.read())
     if left <= 0:
         return []
     os.environ.update(SILENT)
     if not debugging():
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # it goes on after failures
-    own = trials.folder / "ray"  # what Tune writes is not needed afterwards
+        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)  # it continues after failures
+    own = trials.folder / "ray"  # not needed afterwards
     tuner = tune.Tuner(
         tune.with_resources(run_trial, {"cpu": 1, "gpu": _gpus()}),
         param_space={"folder": str(trials.folder)},
@@ -87,7 +87,7 @@ def run_trial(config: dict[str, Any]) -> None:
 def train_again(search: Search, trials: Trials, repeats: int) -> Verdict:
     """Train the best trial and the default with `repeats` other seeds, and compare them.
 
-    With none, the trials themselves are compared on fresh inputs.
+    If `repeats` is 0, the trials themselves are compared on fresh inputs.
     """
     best, default = trials.best(), trials.trial(0)
     if best is None or best.number == default.number:
@@ -122,7 +122,7 @@ def train_once(folder: str, number: int, seed: int) -> str | None:
 
 
 def _prepare() -> None:
-    """What a process does before the clock of its trial starts."""
+    """Prepare a process before the clock of its trial starts."""
     import torch._dynamo  # torch's evaluations would, in seconds that vary with the machine's load
 
     import_used()

@@ -1,6 +1,6 @@
-"""A search as it goes on, on standard error, read from its folder.
+"""The progress of a search on standard error, read from its folder.
 
-On a terminal a live table; in a pipe one line for each trial that ended.
+On a terminal a live table; in a pipe one line per trial that ended.
 """
 
 import sys
@@ -20,7 +20,7 @@ PERIOD = 1.0  # seconds between two looks
 
 @contextmanager
 def search_display(trials: Trials) -> Iterator[None]:
-    """Show how far the trials are."""
+    """Show the progress of the trials."""
     console = Console(stderr=True)
     if console.is_terminal:
         show = {"refresh_per_second": 1.0 / PERIOD, "transient": True}
@@ -39,7 +39,7 @@ def search_display(trials: Trials) -> Iterator[None]:
 
 
 def best_text(rows: Sequence[Row]) -> str:
-    """The smallest error so far and whose it is."""
+    """The smallest error so far and its trial."""
     best = min(rows, key=lambda row: row.l1, default=None)
     return f"best so far: trial {best.number}, L1 {best.l1:.2e}" if best and best.last else "…"
 

@@ -1,4 +1,4 @@
-"""What turns gradients into steps, as settings."""
+"""Optimisers as settings: they turn gradients into steps."""
 
 from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon

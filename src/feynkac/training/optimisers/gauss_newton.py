@@ -5,8 +5,8 @@ r"""Stochastic Gauss–Newton with momentum, solved in the space of the samples:
 
 with residuals r and Jacobian J of one fresh batch (Kaczmarz' projection, block by block; called
 SPRING by Goldshlager et al., 2024). The system has as many unknowns as the batch has rows, not
-parameters. With a handful of inputs, a few hundred steps reach what first-order methods do not in
-thousands; with many inputs a batch cannot hold all the slopes that a step needs, see `muon.py`.
+parameters. With few inputs, a few hundred steps reach errors that first-order methods do not reach
+in thousands. With many inputs, a batch cannot hold all the slopes that a step needs; see `muon.py`.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ class GaussNewton(Optimiser):
     """λ, relative to the mean diagonal of J Jᵀ."""
 
     def build(self, network: nn.Module) -> "GaussNewtonSteps":
-        """The update rule; the direction is the objective's work."""
+        """The update rule; the objective computes the direction."""
         return GaussNewtonSteps(network.parameters(), self)
 
 
@@ -65,7 +65,7 @@ class GaussNewtonSteps(torch.optim.Optimizer):
 def solve_damped(kernel: Tensor, residual: Tensor, damping: float) -> Tensor:
     """(K + λ mean(diag K) I)⁻¹ r in float64, or NaN.  Shape: `(R, R)`, `(R,)` → `(R,)`.
 
-    Where rounding has made the system indefinite, λ is raised tenfold, a few times.
+    If rounding has made the system indefinite, λ is raised tenfold, up to a few times.
     """
     system = kernel.to(torch.float64, copy=True)
     size = damping * system.diagonal().mean()

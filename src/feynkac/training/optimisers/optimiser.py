@@ -15,10 +15,10 @@ NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
 class Optimiser(Part):
-    """Settings of an optimiser."""
+    """Settings of an optimiser. Subclass it for one of your own."""
 
     fits_slopes: ClassVar[bool] = False
-    """Whether the fast method hands it gradients of values and slopes; else of values alone."""
+    """Whether the fast method gives it gradients of values and slopes, or of values only."""
     learning_rate: float
 
     @abstractmethod
