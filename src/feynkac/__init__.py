@@ -32,7 +32,7 @@ _HOMES = {
     "Certificate": "analysis.certificates",
     "Cev": "families",
     "Channel": "families",
-    "Checkup": "analysis.checkup.checkup",
+    "Checkup": "checks.checkup",
     "ClosedForm": "families",
     "ClosedPartials": "families",
     "Conditional": "families",
@@ -102,7 +102,7 @@ _HOMES = {
     "Uncertainty": "analysis.uncertainty",
     "VectorValued": "families",
     "add_control": "control",
-    "examine": "analysis.checkup.checkup",
+    "check": "checks.checkup",
     "monte_carlo": "sampling.reference",
     "solve": "solver",
 }
@@ -195,7 +195,7 @@ __all__ = [
     "Uncertainty",
     "VectorValued",
     "add_control",
-    "examine",
+    "check",
     "load",
     "monte_carlo",
     "solve",
@@ -217,12 +217,12 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from feynkac.analysis.calibration import Calibration
     from feynkac.analysis.certificates import Certificate, Effort
-    from feynkac.analysis.checkup.checkup import Checkup, examine
     from feynkac.analysis.error_map import ErrorMap
     from feynkac.analysis.metrics import Errors
     from feynkac.analysis.observations import Problem
     from feynkac.analysis.posterior import Posterior
     from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
+    from feynkac.checks.checkup import Checkup, check
     from feynkac.control import add_control
     from feynkac.errors import (
         ArtifactError,

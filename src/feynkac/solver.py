@@ -17,12 +17,11 @@ import torch._dynamo  # seconds that an optimiser would take otherwise
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from feynkac.analysis.rehearsal import rehearse
 from feynkac.analysis.warnings import warnings_of
+from feynkac.checks.checkup import require_simulable, require_sound
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import FeynkacWarning, InputError
 from feynkac.evaluation import Evaluator
-from feynkac.families.conformance import check_family
 from feynkac.families.family import Family, outputs
 from feynkac.methods.fast.allocation import choose_paths
 from feynkac.methods.fast.choices import fast_setup
@@ -116,7 +115,7 @@ def plan_run(
     """
     if not isinstance(family, Family):
         raise InputError(f"solve expects a Family, got {type(family).__name__}.")
-    check_family(family)
+    require_sound(family)
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; there are: {', '.join(METHODS)}.")
     if scheme is not None:
@@ -126,7 +125,7 @@ def plan_run(
     if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
         return found
     setup = METHODS[method](family, scheme, _pilots_allowance(given.get("budget")))
-    rehearse(family, setup.scheme)
+    require_simulable(family, setup.scheme)
     if "steps" not in given and "budget" not in given:
         given["steps"] = setup.steps
     given.setdefault("balance", setup.balance and "budget" in given and "paths" not in given)

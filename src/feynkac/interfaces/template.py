@@ -26,7 +26,7 @@ class CLASS(fk.Family, fk.ExactSampler, fk.ClosedForm):
 
     @property
     def domain(self):
-        """All inputs for which one network shall know the answer, a Box each."""
+        """All inputs that one network answers for, one Box per variable."""
         return fk.Domain(
             x=fk.Box(-1.0, 1.0, shape=(self.dim,)),
             t=fk.Box(0.0, 1.0),
@@ -76,7 +76,7 @@ from NAME import CLASS
 
 
 def test_nothing_is_wrong():
-    found = fk.examine(CLASS())
+    found = fk.check(CLASS())
     assert found.passed, found.failed
 
 
