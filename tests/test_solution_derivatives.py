@@ -208,7 +208,7 @@ found.append(put.error(64).l1)
 found.append([r["value"] for r in put.certify(x=9.5, t=0.5, sigma=0.3, strike=11.0).record()])
 problem = put.observe(["sigma"], [1.5, 1.6], noise=0.1, x=9.5, t=0.5, strike=11.0)
 found.append(put.calibrate(problem).record())
-found.append([(f.name, f.verdict) for f in fk.examine(fk.BlackScholes()).findings])
+found.append([(n, f.verdict) for n, f in fk.check(fk.BlackScholes()).findings.items()])
 print(json.dumps(found))
 """
 

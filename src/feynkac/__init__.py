@@ -17,12 +17,12 @@ __version__ = "0.1.0"
 _NAMES = {
     "analysis.calibration": "Calibration",
     "analysis.certificates": "Certificate Effort",
-    "analysis.checkup.checkup": "Checkup examine",
     "analysis.error_map": "ErrorMap",
     "analysis.metrics": "Errors",
     "analysis.observations": "Problem",
     "analysis.posterior": "Posterior",
     "analysis.uncertainty": "SobolIndices Uncertainty",
+    "checks.checkup": "Checkup check",
     "control": "add_control",
     "errors": "ArtifactError FeynkacError FeynkacWarning InputError Interrupted NonFiniteError",
     "families": """
@@ -73,14 +73,14 @@ if TYPE_CHECKING:
     from feynkac.analysis.calibration import Calibration as Calibration
     from feynkac.analysis.certificates import Certificate as Certificate
     from feynkac.analysis.certificates import Effort as Effort
-    from feynkac.analysis.checkup.checkup import Checkup as Checkup
-    from feynkac.analysis.checkup.checkup import examine as examine
     from feynkac.analysis.error_map import ErrorMap as ErrorMap
     from feynkac.analysis.metrics import Errors as Errors
     from feynkac.analysis.observations import Problem as Problem
     from feynkac.analysis.posterior import Posterior as Posterior
     from feynkac.analysis.uncertainty import SobolIndices as SobolIndices
     from feynkac.analysis.uncertainty import Uncertainty as Uncertainty
+    from feynkac.checks.checkup import Checkup as Checkup
+    from feynkac.checks.checkup import check as check
     from feynkac.control import add_control as add_control
     from feynkac.errors import ArtifactError as ArtifactError
     from feynkac.errors import FeynkacError as FeynkacError

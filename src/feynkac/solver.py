@@ -19,12 +19,11 @@ import torch._dynamo  # seconds that an optimiser would take otherwise
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from feynkac.analysis.rehearsal import rehearse
 from feynkac.analysis.warnings import warnings_of
+from feynkac.checks.checkup import require_simulable, require_sound
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import FeynkacWarning, InputError
 from feynkac.evaluation import Evaluator
-from feynkac.families.conformance import check_family
 from feynkac.families.family import Family
 from feynkac.methods import Method
 from feynkac.methods.method import divide, find_method
@@ -108,7 +107,7 @@ def make_run(
     """
     if not isinstance(family, Family):
         raise InputError(f"solve expects a Family, got {type(family).__name__}.")
-    check_family(family)
+    require_sound(family)
     method, given = divide(
         find_method(method), {k: v for k, v in settings.items() if v is not None}
     )
@@ -124,7 +123,7 @@ def make_run(
         share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
         device = resolve_device(conduct.device)
         resolved = method.resolve(family, Allowance(share), device)
-        rehearse(family, resolved.scheme)
+        require_simulable(family, resolved.scheme)
         run = Run(record_family(family), resolved, conduct, asked)
         run_to_dict(run)
     except ValidationError as error:

@@ -103,12 +103,12 @@ def test_the_name_of_an_installed_module_is_refused(folder, name):
 # check
 
 
-def test_the_table_has_a_row_a_finding():
+def test_the_table_has_one_row_per_finding():
     result = run("check", "heat-gaussian", "--dim", 2)
     assert result.exit_code == 0
-    assert "heat-gaussian, 0 to be mended" in result.stdout
+    assert "heat-gaussian: no problems found" in result.stdout
     rows = [line for line in result.stdout.splitlines() if line.startswith("│")]
-    assert len(rows) == 15
+    assert len(rows) == 16
     assert all(line.rstrip("│ ").endswith(" ok") for line in rows)
     assert result.stderr == ""
 
@@ -202,6 +202,6 @@ def test_what_makes_training_meaningless_is_refused_by_solve(spec, message, fold
 def test_a_failed_family_has_a_table_too():
     result = run("check", place("wrong_payoff_shape:WrongPayoffShape"))
     assert result.exit_code == 1
-    assert "wrong-payoff-shape, 1 to be mended" in result.stdout
+    assert "wrong-payoff-shape: 1 problem to fix" in result.stdout
     assert re.search("formulas: WrongPayoffShape.initial must return .* fail │", result.stdout)
     assert result.stderr == ""

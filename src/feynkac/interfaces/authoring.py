@@ -56,18 +56,18 @@ def _check_name(name: str) -> None:
 
 @command
 def check(family: FamilyName, dim: Dim = None, field: Fields = None, as_json: Json = False) -> None:
-    """Examine FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
-    from feynkac.analysis.checkup.checkup import examine
+    """Check FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
+    from feynkac.checks.checkup import check as check_family
     from feynkac.families.catalogue import find_family
     from feynkac.interfaces.console import fraction_display, print_table
 
     chosen = find_family(family, family_settings(dim, field or []))
-    with fraction_display("examining") as report:
-        found = examine(chosen, report)
+    with fraction_display("checking") as report:
+        found = check_family(chosen, report)
     if as_json:
         print_json(found.record())
     else:
-        rows = [(f"{f.name}: {f.sentence}", f.verdict) for f in found.findings]
-        print_table(f"{found.family}, {len(found.failed)} to be mended", ("", "verdict"), rows)
+        rows = [(f"{name}: {f.sentence}", f.verdict) for name, f in found.findings.items()]
+        print_table(found.summary, ("", "verdict"), rows)
     if not found.passed:
         sys.exit(1)

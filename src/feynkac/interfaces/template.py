@@ -77,7 +77,7 @@ from NAME import CLASS
 
 
 def test_no_check_fails():
-    found = fk.examine(CLASS())
+    found = fk.check(CLASS())
     assert found.passed, found.failed
 
 

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from feynkac.checks.checkup import require_sound
 from feynkac.clock import Clock
 from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import find_family
-from feynkac.families.conformance import check_family
 from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
 from feynkac.methods import Method
 from feynkac.methods.method import find_method
@@ -91,7 +91,7 @@ def make_search(
         (15.0, 3)
     """
     found = find_family(family, fields)
-    check_family(found)
+    require_sound(found)
     try:
         length = Training(budget=budget, seed=seed)  # type: ignore[arg-type]
     except ValidationError as error:

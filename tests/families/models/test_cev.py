@@ -9,7 +9,7 @@ import torch
 from oracles import DAYS, TODAY, dated, interior, maturity, residuals, value
 from scipy.stats import ncx2
 
-from feynkac.families.conformance import check_family
+from feynkac.checks.checkup import require_sound
 from feynkac.families.models.cev import Cev
 from feynkac.families.payoff import Payoff
 from feynkac.sampling.noise.noise import make_generator
@@ -49,7 +49,7 @@ def closed(family, inputs):
 
 @every_style
 def test_it_is_well_formed(family):
-    check_family(family)
+    require_sound(family)
 
 
 @every_style

@@ -7,7 +7,7 @@ import torch
 from scipy import sparse
 from torch.func import grad, hessian, vmap
 
-from feynkac.families.conformance import check_family
+from feynkac.checks.checkup import require_sound
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.channel import Channel
@@ -56,7 +56,7 @@ def test_the_domain():
         diffusivity=Box(0.02, 0.2),
         decay=Box(0, 1),
     )
-    check_family(FAMILY)
+    require_sound(FAMILY)
 
 
 def test_the_closed_form_agrees_with_the_series_of_eigenfunctions(generator):

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal, norm
 
+from feynkac.checks.checkup import require_sound
 from feynkac.families import Box
-from feynkac.families.conformance import check_family
 from feynkac.families.models.geometric_basket import GeometricBasket
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.payoff import INDICES, Payoff
@@ -21,7 +21,7 @@ def correlation(rho, dim):
 
 @every_family
 def test_it_is_well_formed(family):
-    check_family(family)
+    require_sound(family)
     assert family.noise_dim == family.dim + 1
 
 

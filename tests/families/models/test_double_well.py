@@ -6,7 +6,7 @@ import torch
 from numpy.polynomial import chebyshev
 from scipy import integrate, interpolate, linalg, sparse, stats
 
-from feynkac.families.conformance import check_family
+from feynkac.checks.checkup import require_sound
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.double_well import DoubleWell
@@ -78,7 +78,7 @@ def test_the_domain():
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_it_is_well_formed_in_any_dimension(dim):
-    check_family(DoubleWell(dim))
+    require_sound(DoubleWell(dim))
 
 
 def test_the_drift_leads_down_the_potential(generator):

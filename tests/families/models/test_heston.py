@@ -9,7 +9,7 @@ import torch
 from oracles import DAYS, TODAY, interior, maturity, residuals
 from scipy.integrate import solve_ivp
 
-from feynkac.families.conformance import check_family
+from feynkac.checks.checkup import require_sound
 from feynkac.families.models.heston import Heston, log_characteristic
 from feynkac.families.payoff import Payoff
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
@@ -66,7 +66,7 @@ def parameters(case):
 
 @every_style
 def test_it_is_well_formed(family):
-    check_family(family)
+    require_sound(family)
 
 
 def test_the_splitting_is_defined_all_over_the_domain():

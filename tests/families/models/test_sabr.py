@@ -6,7 +6,7 @@ import QuantLib as ql  # noqa: N813
 import torch
 from oracles import DAYS, TODAY, maturity
 
-from feynkac.families.conformance import check_family
+from feynkac.checks.checkup import require_sound
 from feynkac.families.family import jumps
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.sabr import Sabr
@@ -52,7 +52,7 @@ def simulated(at, steps=8, family=FAMILY):
 @pytest.mark.parametrize("style", ["call", "put", "digital"])
 def test_it_is_well_formed(style):
     family = Sabr(Payoff(style))
-    check_family(family)
+    require_sound(family)
     assert jumps(family) == (style == "digital")
 
 

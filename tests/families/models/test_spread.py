@@ -10,8 +10,8 @@ from oracles import interior, market, maturity, residuals
 from scipy import integrate
 from scipy.stats import norm
 
+from feynkac.checks.checkup import require_sound
 from feynkac.errors import InputError
-from feynkac.families.conformance import check_family
 from feynkac.families.family import jumps
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.spread import Spread
@@ -52,7 +52,7 @@ def choi(style, at):
 @every_payoff
 def test_it_is_well_formed(payoff):
     family = Spread(payoff)
-    check_family(family)
+    require_sound(family)
     assert jumps(family) == (payoff.style == "digital")
     assert family.domain == MultiAsset(2, payoff).domain
 

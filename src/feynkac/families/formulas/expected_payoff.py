@@ -17,14 +17,14 @@ from torch import Tensor
 
 from feynkac.families.payoff import STYLES
 
-Formula = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+ExpectedPayoff = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
-NORMAL: dict[str, Formula] = {
+NORMAL: dict[str, ExpectedPayoff] = {
     "call": lambda F, K, v, d: (F - K) * cdf(d) + v * pdf(d),
     "put": lambda F, K, v, d: (K - F) * cdf(-d) + v * pdf(d),
     "digital": lambda F, K, v, d: cdf(d),
 }
-LOGNORMAL: dict[str, Formula] = {
+LOGNORMAL: dict[str, ExpectedPayoff] = {
     "call": lambda F, K, d1, d2: F * cdf(d1) - K * cdf(d2),
     "put": lambda F, K, d1, d2: K * cdf(-d2) - F * cdf(-d1),
     "digital": lambda F, K, d1, d2: cdf(d2),

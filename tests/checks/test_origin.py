@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from feynkac.families.origin import Origin
+from feynkac.checks.origin import Origin
 
 X = torch.tensor([[1.0, -4.0], [0.0, 9.0]])
 

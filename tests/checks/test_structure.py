@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from small_family import small
 
+from feynkac.checks.checkup import check, require_sound
+from feynkac.checks.structure import corners
 from feynkac.errors import InputError
 from feynkac.families import Box, ClosedForm, Domain, ExactSampler, Family
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.families.conformance import check_family, corners
 from feynkac.families.family import (
     BoundaryValue,
     Discount,
@@ -53,13 +55,13 @@ def changed(**members):
 
 @pytest.mark.parametrize("cls", [Mean, *BUILT_IN.values()])
 def test_well_formed_families_pass(cls):
-    check_family(cls())
+    require_sound(cls())
 
 
 @pytest.mark.parametrize("cls", [c for c in BUILT_IN.values() if "dim" in c.__dataclass_fields__])
 @pytest.mark.parametrize("dim", [1, 2, 4])
 def test_built_in_families_pass_at_any_dimension(cls, dim):
-    check_family(cls(dim=dim))
+    require_sound(cls(dim=dim))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +98,7 @@ def test_built_in_families_pass_at_any_dimension(cls, dim):
 )
 def test_an_ill_formed_formula_is_named(method, formula, message):
     with pytest.raises(InputError, match=rf"Broken\.{method} .*{message}"):
-        check_family(changed(**{method: formula}))
+        require_sound(changed(**{method: formula}))
 
 
 def test_a_formula_for_one_leading_axis_only_is_refused():
@@ -104,7 +106,7 @@ def test_a_formula_for_one_leading_axis_only_is_refused():
     with pytest.raises(
         InputError, match=r"drift must return shape \(16, 5, 3\), got \(16, 16, 3\)"
     ):
-        check_family(family)
+        require_sound(family)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +114,13 @@ def test_a_formula_for_one_leading_axis_only_is_refused():
 )
 def test_the_domain_is_a_property_that_returns_one(domain, kind):
     with pytest.raises(InputError, match=f"Broken.domain must be a property.*got {kind}"):
-        check_family(changed(domain=domain))
+        require_sound(changed(domain=domain))
 
 
 def test_a_bad_box_in_the_domain_keeps_its_own_sentence():
     domain = property(lambda s: Domain(x=Box(1, 0), t=Box(0, 1)))
     with pytest.raises(InputError, match="Box needs lower < upper"):
-        check_family(changed(domain=domain))
+        require_sound(changed(domain=domain))
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def deprived(**members):
 
 
 def test_a_family_with_every_capability_passes():
-    check_family(Everything())
+    require_sound(Everything())
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_family_with_every_capability_passes():
 )
 def test_an_ill_formed_capability_is_named(method, formula, message):
     with pytest.raises(InputError, match=rf"Broken\.{method} .*{message}"):
-        check_family(deprived(**{method: formula}))
+        require_sound(deprived(**{method: formula}))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_an_ill_formed_declaration_is_named(attribute, value, message):
     if attribute == "payoff":
         object.__setattr__(family, "payoff", value)  # a field of the dataclass
     with pytest.raises(InputError, match=rf"Broken\.{attribute} {message}"):
-        check_family(family)
+        require_sound(family)
 
 
 # Values
@@ -250,7 +252,7 @@ def test_an_ill_formed_declaration_is_named(attribute, value, message):
 def test_a_square_root_of_a_negative_number_is_named_with_its_input():
     family = changed(diffusion=lambda s, x, dw, p: (p.a - 0.5).sqrt() * dw)
     with pytest.raises(InputError, match=r"at x = \[.*\], t = .*, a = (\S+), m = .*") as caught:
-        check_family(family)
+        require_sound(family)
     at = float(str(caught.value).split("a = ")[1].split(",")[0])
     root = float(str(caught.value).split("the square root of ")[1].rstrip("."))
     assert at < 0.5
@@ -267,14 +269,14 @@ def test_a_square_root_of_a_negative_number_is_named_with_its_input():
 )
 def test_what_is_not_finite_at_a_corner_only_is_seen(formula, origin):
     with pytest.raises(InputError, match=f"closed_form is not finite everywhere .*{origin}"):
-        check_family(changed(closed_form=formula))
+        require_sound(changed(closed_form=formula))
 
 
 def test_a_double_where_is_finite_at_the_corner():
     def closed_form(self, x, t, p):
         return x[..., :1] / torch.where(t > 0, t, torch.ones_like(t))
 
-    check_family(changed(closed_form=closed_form))
+    require_sound(changed(closed_form=closed_form))
 
 
 def test_corners_are_all_corners_of_a_small_domain(generator):
@@ -298,9 +300,23 @@ def test_corners_of_a_large_domain_are_some_of_them(generator):
     assert set(found[:, 100].unique().tolist()) == {0.0, 3.0}
 
 
-# Growth is looked at, too
+# Rows of a checkup
 
 
-def test_a_family_that_explodes_is_refused():
-    with pytest.raises(InputError, match="Broken explodes: superlinear growth of μ"):
-        check_family(changed(drift=lambda s, x, p: x**3))
+@pytest.mark.parametrize(
+    ("members", "name", "sentence"),
+    [
+        ({"initial": lambda s, x, p: x.mean(-1)}, "formulas", "must return shape (16, 1)"),
+        (
+            {"drift": lambda s, x, p: (0.1 - x.abs()).clamp_min(-1.0).sqrt() * torch.nan},
+            "formulas",
+            "is not finite everywhere",
+        ),
+        ({"diffusion": lambda s, x, dw, p: x + dw}, "noise", "not linear in dw"),
+    ],
+)
+def test_what_is_wrong_fails_in_its_row(members, name, sentence):
+    finding = check(small(**members))[name]
+    assert finding.verdict == "fail"
+    assert sentence in finding.sentence
+    assert not finding.sentence.endswith(".")

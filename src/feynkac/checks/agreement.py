@@ -5,11 +5,13 @@ path, in the mean and the mean square of a few coordinates and in the mean payof
 extrapolate the error of the fine ones away; half of what that changes is allowed as bias.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from feynkac.checks.finding import Finding, Subject
 from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
 from feynkac.families.point import describe
 from feynkac.sampling.discretisation import coarsened, estimate_bias
@@ -18,16 +20,19 @@ from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import moments
 from feynkac.sampling.reference import monte_carlo
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
 
 STANDARD_ERRORS = 4.0
-RARE = 10.0  # paths: a mean over fewer of them has no standard error worth its name
+RARE_PATHS = 10.0  # a mean over fewer of them has no standard error worth its name
 ROUNDING = 1e-12
-FINE = 64  # Euler–Maruyama steps
-INPUTS = 8
-NORMALS = 2**22  # drawn in one comparison
+FINE_STEPS = 64  # of Euler–Maruyama
+OWN_STEPS = 16
+SAMPLER_INPUTS, CLOSED_FORM_INPUTS = 8, 16
+MOST_NORMALS = 2**22  # drawn in one comparison
 BIAS_PATHS = 128
-FEW = 4  # coordinates that are looked at one by one
+FEW_COORDINATES = 4  # are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Agreement:
 
         What happens on one path in `paths` may not have been seen at all.
         """
-        unseen = RARE / self.paths * self.theirs.abs().amax(0) + ROUNDING
+        unseen = RARE_PATHS / self.paths * self.theirs.abs().amax(0) + ROUNDING
         allowed = STANDARD_ERRORS * self.error + self.bias + unseen
         return (self.ours - self.theirs).abs() / allowed
 
@@ -66,16 +71,52 @@ class Agreement:
         return row, column
 
 
+def exact_sampler(subject: Subject) -> Finding:
+    """Exact draws must have the law that μ and σ give."""
+    found = compare_sampler(subject.family, Exact())
+    return _judge("exact", "steps of drift and diffusion", found)
+
+
+def own_steps(subject: Subject) -> Finding:
+    """So must the family's own steps."""
+    found = compare_sampler(subject.family, FamilySteps(steps=OWN_STEPS))
+    return _judge("step", "steps of drift and diffusion", found)
+
+
+def expectation(subject: Subject) -> Finding:
+    """The closed form must be the mean over paths."""
+    found = compare_closed_form(subject.family, subject.scheme)
+    return _judge("the closed form", "simulated paths", found)
+
+
+def _judge(one: str, other: str, found: Agreement) -> Finding:
+    row, column = found.worst
+    ours, theirs = (part[row, column].item() for part in (found.ours, found.theirs))
+    excess, error = found.excess[row, column].item(), found.error[row, column].item()
+    figures = {"excess": excess, "value": ours, "other": theirs, "standard error": error}
+    if not math.isfinite(theirs):
+        sentence = f"{other} are not finite, so that {one} could not be compared with them"
+        return Finding("note", sentence, figures)
+    if excess <= 1.0:
+        sentence = f"{one} agrees with {other}, at {100 * excess:.2g} % of the allowed difference"
+        return Finding("ok", sentence, figures)
+    sentence = (
+        f"{one} disagrees with {other}: {found.quantities[column]} is {ours:.6g}, "
+        f"not {theirs:.6g} ± {error:.2g}, at {found.places[row]}"
+    )
+    return Finding("fail", sentence, figures)
+
+
 def compare_sampler(family: Family, scheme: Scheme) -> Agreement:
     """States drawn by `scheme` beside Euler–Maruyama steps of μ and σ."""
     generator = make_generator(0, "agreement")
-    inputs = family.domain.sample(INPUTS, generator, torch.float64)
-    paths = _affordable(INPUTS * FINE * noise_dim(family))
-    z = normals(FINE, (INPUTS, paths), noise_dim(family), generator, torch.float64)
-    euler = EulerMaruyama(steps=FINE)
+    inputs = family.domain.sample(SAMPLER_INPUTS, generator, torch.float64)
+    paths = _affordable(SAMPLER_INPUTS * FINE_STEPS * noise_dim(family))
+    z = normals(FINE_STEPS, (SAMPLER_INPUTS, paths), noise_dim(family), generator, torch.float64)
+    euler = EulerMaruyama(steps=FINE_STEPS)
     with torch.no_grad():
         drawn, fine = (_features(family, s, inputs, z) for s in (scheme, euler))
-        rough = _features(family, euler.with_steps(FINE // 2), inputs, z)
+        rough = _features(family, euler.with_steps(FINE_STEPS // 2), inputs, z)
         bias = 0.5 * (fine - rough).mean(1).abs()
         if scheme.order is not None:
             halved = _features(family, scheme.with_steps(scheme.steps // 2), inputs, z)
@@ -96,7 +137,7 @@ def compare_closed_form(family: Family, scheme: Scheme) -> Agreement:
     """The closed form beside Monte Carlo with `scheme`."""
     assert isinstance(family, ClosedForm)
     generator = make_generator(0, "closed form")
-    inputs = family.domain.sample(2 * INPUTS, generator, torch.float64)
+    inputs = family.domain.sample(CLOSED_FORM_INPUTS, generator, torch.float64)
     paths = _affordable(2 * len(inputs) * scheme.draws * noise_dim(family))
     with torch.no_grad():
         simulated = monte_carlo(family, scheme, inputs, paths, generator)
@@ -118,12 +159,15 @@ def _places(family: Family, inputs: Tensor) -> tuple[str, ...]:
 
 
 def _affordable(normals: int) -> int:
-    """Paths an input, if one path from each of the inputs takes `normals` normals."""
-    return max(256, min(2**14, NORMALS // normals))
+    """Paths per input, if one path from each of the inputs takes `normals` normals."""
+    return max(256, min(2**14, MOST_NORMALS // normals))
 
 
 def _features(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
-    """What is compared, a path.  Shape: `(N, dim)`, z `(FINE, N, K, m)` → `(N, K, quantities)`."""
+    """What is compared, for each path.
+
+    Shape: inputs `(N, dim)`, z `(FINE_STEPS, N, K, m)` → `(N, K, quantities)`.
+    """
     while len(z) > scheme.steps:
         z = coarsened(z, len(z))
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
@@ -134,15 +178,15 @@ def _features(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tens
 
 def _some(moved: Tensor) -> Tensor:
     """A few coordinates, the first of them the mean if there are many."""
-    if moved.shape[-1] <= FEW:
+    if moved.shape[-1] <= FEW_COORDINATES:
         return moved
-    return torch.cat([moved.mean(-1, keepdim=True), moved[..., : FEW - 1]], dim=-1)
+    return torch.cat([moved.mean(-1, keepdim=True), moved[..., : FEW_COORDINATES - 1]], dim=-1)
 
 
 def _quantities(family: Family) -> tuple[str, ...]:
     dim = family.domain.state_dim
-    names = _numbered("S − x", dim) if dim <= FEW else ["the mean of S − x"]
-    names += _numbered("S − x", dim)[: FEW - 1] if dim > FEW else []
+    names = _numbered("S − x", dim) if dim <= FEW_COORDINATES else ["the mean of S − x"]
+    names += _numbered("S − x", dim)[: FEW_COORDINATES - 1] if dim > FEW_COORDINATES else []
     squares = [f"the square of {name}" for name in names]
     return (*names, *squares, *_numbered("φ(S)", outputs(family)))
 

@@ -1,9 +1,9 @@
-r"""Does u solve its PDE? With V_j the columns of σ,
+r"""Is the closed form u a solution? It starts from φ, and with V_j the columns of σ the residual
 
     r = ∂u/∂t − ½ Σ_j ⟨V_j, ∇²u V_j⟩ − ⟨μ, ∇u⟩ + c u − f,
 
-relative to the size of its terms. Derivatives come from automatic differentiation; where a closed
-form does not carry gradients (SciPy was used), or carries wrong ones, from central differences of
+is zero, relative to the size of its terms. Derivatives come from automatic differentiation; where
+a closed form carries no gradients (SciPy was used), or wrong ones, from central differences of
 order 4.
 """
 
@@ -14,9 +14,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Discount, Family, Source, noise_dim, timed
-from feynkac.families.point import Params, Point
+from feynkac.checks.finding import Finding, Subject
+from feynkac.families.family import ClosedForm, Discount, Family, Source, noise_dim, timed
+from feynkac.families.point import Params, Point, describe
+from feynkac.sampling.noise.noise import make_generator
 
+PDE_INPUTS = 32
+EARLIEST = 0.1  # of the longest time: where the PDE is looked at
+SMALL_RESIDUAL, WRONG_RESIDUAL = 1e-6, 1e-3  # relative to the terms of the PDE
+SOON = 1e-8  # in parts of t
+LARGEST_GAP, LARGEST_GAP_SOON = 1e-6, 1e-3  # between u and φ at t = 0 and soon after
 REACH = 0.02  # of central differences, in half-widths of the domain and in parts of t
 STENCIL = (-2.0, -1.0, 0.0, 1.0, 2.0)
 FIRST = (1 / 12, -2 / 3, 0.0, 2 / 3, -1 / 12)
@@ -56,6 +63,67 @@ class Residual:
     def largest(self) -> float:
         """The largest relative residual; infinite where one is not a number."""
         return self.relative.nan_to_num(torch.inf).max().item()
+
+
+def start(subject: Subject) -> Finding:
+    """u(x, t) → φ(x) as t → 0."""
+    family = subject.family
+    assert isinstance(family, ClosedForm)
+    if earliest := family.domain.boxes["t"].low[0]:
+        return Finding("ok", f"the domain begins at t = {earliest:g}: not checked")
+    x, t, p = _inside(family)
+    with torch.no_grad():
+        initial = family.initial(x, timed(family, p, 0.0 * t))
+        gaps = [
+            (family.closed_form(x, share * t, p) - initial).abs() / (1.0 + initial.abs().mean())
+            for share in (0.0, SOON)
+        ]
+    figures = {"at 0": gaps[0].max().item(), "near 0": gaps[1].median().item()}
+    if figures["at 0"] < LARGEST_GAP and figures["near 0"] < LARGEST_GAP_SOON:
+        return Finding("ok", "the closed form starts from the initial condition", figures)
+    return Finding("fail", "the closed form at t = 0 is not the initial condition", figures)
+
+
+def equation(subject: Subject) -> Finding:
+    """u solves the PDE."""
+    family = subject.family
+    assert isinstance(family, ClosedForm)
+    point = _inside(family)
+    by_autograd = residual(family, family.closed_form, point, exact=True)
+    if by_autograd is not None and by_autograd.largest < SMALL_RESIDUAL:
+        return Finding("ok", _solved(by_autograd), {"residual": by_autograd.largest})
+    found = residual(family, family.closed_form, point, exact=False)
+    assert found is not None
+    figures = {"residual": found.largest}
+    if found.largest > WRONG_RESIDUAL:
+        return Finding("fail", _two_sides(found, point), figures)
+    if by_autograd is not None and by_autograd.largest > WRONG_RESIDUAL:
+        sentence = f"{_solved(found)}, but autograd gives it wrong gradients"
+        return Finding("note", sentence, figures)
+    return Finding("ok", f"{_solved(found)}, by central differences", figures)
+
+
+def _solved(found: Residual) -> str:
+    return f"the closed form solves the PDE up to {found.largest:.1g} of the size of its terms"
+
+
+def _two_sides(found: Residual, point: Point) -> str:
+    row, column = divmod(int(found.relative.argmax()), found.relative.shape[1])
+    left, right = (side[row, column].item() for side in (found.left, found.right))
+    where = Point(
+        point.x[row], point.t[row], Params(**{n: v[row] for n, v in vars(point.p).items()})
+    )
+    return (
+        f"the closed form does not solve the PDE: ∂u/∂t = {left:.6g}, but the other side is "
+        f"{right:.6g}, at {describe(where)}"
+    )
+
+
+def _inside(family: Family) -> Point:
+    """Random inputs away from t = 0, in float64."""
+    inputs = family.domain.sample(PDE_INPUTS, make_generator(0, "inside"), torch.float64)
+    x, t, p = family.domain.split(inputs)
+    return Point(x, t.clamp_min(EARLIEST * family.domain.boxes["t"].high[0]), p)
 
 
 def residual(

@@ -11,25 +11,64 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from feynkac.checks.finding import Finding, Subject
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.sampling.noise.noise import make_generator, normals
 from feynkac.sampling.path import moments
 from feynkac.sampling.schemes.scheme import Scheme
 
-INPUTS, CELLS, HALVINGS = 32, 32, 36
-VISIBLE = 1e-4  # of the function's range
+SEGMENT_STARTS = 32
+CELLS, HALVINGS = 32, 36
+VISIBLE_JUMP = 1e-4  # of the function's range
 
 Function = Callable[[Tensor, Params], Tensor]
 """Of states and parameters: `(N, K, d)` → `(N, K, n)`."""
 
 
+def undeclared_jump(subject: Subject) -> Finding:
+    """φ must not jump where the family does not say so."""
+    family = subject.family
+    jump = largest_jump(family.initial, *segments(family, subject.scheme))
+    if jump:
+        sentence = (
+            f"{type(family).__name__}.initial jumps by {100 * jump:.3g} % of its range, "
+            "undeclared, so that slopes of labels would be wrong; add Jumps to the base classes"
+        )
+        return Finding("fail", sentence, {"jump": jump})
+    return Finding("ok", "φ is continuous", {"jump": jump})
+
+
+def declared_jump(subject: Subject) -> Finding:
+    """φ should jump where the family says so."""
+    jump = largest_jump(subject.family.initial, *segments(subject.family, subject.scheme))
+    if jump:
+        return Finding("ok", "φ jumps, as declared", {"jump": jump})
+    return Finding("note", "Jumps is declared, but φ was not seen to jump", {"jump": jump})
+
+
+def coefficient_jumps(subject: Subject) -> Finding:
+    """μ and σ should not jump, or schemes lose their order."""
+    family = subject.family
+    start, end, p = segments(family, subject.scheme)
+    ones = torch.ones(*start.shape[:-1], noise_dim(family), dtype=start.dtype)
+    coefficients: dict[str, Function] = {
+        "μ": family.drift,
+        "σ": lambda x, p: family.diffusion(x, ones.expand(-1, x.shape[1], -1), p),
+    }
+    jumps = {name: largest_jump(f, start, end, p) for name, f in coefficients.items()}
+    if jumping := [name for name, jump in jumps.items() if jump]:
+        sentence = " and ".join(jumping) + (" jumps" if len(jumping) == 1 else " jump")
+        return Finding("note", f"{sentence} along paths", jumps)
+    return Finding("ok", "μ and σ are continuous along paths", jumps)
+
+
 def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:
     """Where paths go: both ends `(N, 1, d)` in float64, and the parameters there."""
     generator = make_generator(0, "segments")
-    inputs = family.domain.sample(INPUTS, generator, torch.float64)
+    inputs = family.domain.sample(SEGMENT_STARTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
-    z = normals(scheme.draws, (INPUTS, 2), noise_dim(family), generator, torch.float64)
+    z = normals(scheme.draws, (SEGMENT_STARTS, 2), noise_dim(family), generator, torch.float64)
     with torch.no_grad():
         *_, last = moments(family, scheme, x, t, p, z)
     one, other = last.state[:, :1], last.state[:, 1:]
@@ -64,7 +103,7 @@ def largest_jump(function: Function, start: Tensor, end: Tensor, p: Params) -> f
         below, above = torch.where(lower, below, value), torch.where(lower, value, above)
     size = values.amax((0, 1)) - values.amin((0, 1))
     jump = ((above - below).abs() / size).nan_to_num(0.0).max().item()
-    return jump if jump > VISIBLE else 0.0
+    return jump if jump > VISIBLE_JUMP else 0.0
 
 
 def _size(change: Tensor) -> Tensor:

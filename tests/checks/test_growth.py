@@ -5,11 +5,13 @@ import math
 import pytest
 import torch
 
+from feynkac.checks.checkup import require_sound
+from feynkac.checks.finding import Subject
+from feynkac.checks.growth import growth, measure_growth
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain, Family
 from feynkac.families.catalogue import BUILT_IN
 from feynkac.families.family import Absorbing
-from feynkac.families.growth import check_growth, measure_growth
 
 
 def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=()):
@@ -77,11 +79,17 @@ SCOTT = (
     ids=range(10),
 )
 def test_explosions_are_refused_and_the_culprit_is_named(family, culprit, power):
-    growth = measure_growth(family)
-    found = growth.drift if culprit == "μ" else growth.diffusion
+    measured = measure_growth(family)
+    found = measured.drift if culprit == "μ" else measured.diffusion
     assert found == pytest.approx(power, abs=0.03)
-    with pytest.raises(InputError, match=f"Sample explodes: superlinear growth of {culprit}, like"):
-        check_growth(family)
+    finding = growth(Subject(family))
+    assert finding.verdict == "fail"
+    assert f"Sample explodes: superlinear growth of {culprit}, like" in finding.sentence
+
+
+def test_solve_refuses_them():
+    with pytest.raises(InputError, match=r"explodes: superlinear growth of μ, like .* wall\.$"):
+        require_sound(make(lambda x, p: x**3, unit))
 
 
 @pytest.mark.parametrize(
@@ -105,18 +113,25 @@ def test_explosions_are_refused_and_the_culprit_is_named(family, culprit, power)
     ids=range(14),
 )
 def test_what_stays_finite_is_let_through(family):
-    check_growth(family)
+    assert growth(Subject(family)).verdict != "fail"
 
 
-def test_inward_growth_is_seen():
-    growth = measure_growth(make(lambda x, p: -(x**3), unit))
-    assert growth.drift == pytest.approx(3.0, abs=0.03)
-    assert not growth.together
+def test_inward_growth_is_noted():
+    family = make(lambda x, p: -(x**3), unit)
+    found = measure_growth(family)
+    assert found.drift == pytest.approx(3.0, abs=0.03)
+    assert not found.together
+    finding = growth(Subject(family))
+    assert finding.verdict == "note"
+    assert "grow like |x|^3, but μ points inwards" in finding.sentence
+    assert finding.figures["drift"] == found.drift
 
 
 @pytest.mark.parametrize("coefficients", [HESTON, SCOTT])
-def test_growth_of_two_coordinates_at_once_is_seen(coefficients):
-    assert measure_growth(make(*coefficients, 0.5, 1.0, dim=2)).together
+def test_growth_of_two_coordinates_at_once_is_noted(coefficients):
+    family = make(*coefficients, 0.5, 1.0, dim=2)
+    assert measure_growth(family).together
+    assert growth(Subject(family)).sentence.startswith("with all coordinates at once")
 
 
 @pytest.mark.parametrize(
@@ -128,19 +143,22 @@ def test_growth_of_two_coordinates_at_once_is_seen(coefficients):
     ids=["undefined", "beyond walls"],
 )
 def test_where_nothing_is_defined_nothing_is_said(family):
-    growth = measure_growth(family)
-    assert growth.checked == 0.0
-    assert math.isnan(growth.drift)
-    assert math.isnan(growth.diffusion)
+    found = measure_growth(family)
+    assert found.checked == 0.0
+    assert math.isnan(found.drift)
+    assert math.isnan(found.diffusion)
+    assert growth(Subject(family)).sentence.endswith("not checked there")
 
 
 def test_the_exponents_of_a_geometric_brownian_motion_are_one():
-    growth = measure_growth(make(lambda x, p: p.a * x, lambda x, dw, p: x * dw, 90.0, 110.0))
-    assert growth.drift == pytest.approx(1.0, abs=0.01)
-    assert growth.diffusion == pytest.approx(1.0, abs=0.01)
-    assert growth.checked == 1.0
+    family = make(lambda x, p: p.a * x, lambda x, dw, p: x * dw, 90.0, 110.0)
+    found = measure_growth(family)
+    assert found.drift == pytest.approx(1.0, abs=0.01)
+    assert found.diffusion == pytest.approx(1.0, abs=0.01)
+    assert found.checked == 1.0
+    assert growth(Subject(family)).verdict == "ok"
 
 
 @pytest.mark.parametrize("cls", BUILT_IN.values())
 def test_built_in_families_do_not_explode(cls):
-    check_growth(cls())
+    assert growth(Subject(cls())).verdict != "fail"

@@ -6,24 +6,28 @@ r"""Do paths exist for all times? Khasminskii's condition: with m the middle of 
 a σ like x² makes κ grow tenfold or more from one to the next; x log x is let through. A drift like
 −x³ points inwards, κ → −∞: paths exist, and only the growth of μ is noted.
 
-An error is made of rays along one axis alone, with κ of that coordinate. Where only several
-coordinates together grow too fast, as in √v S, paths may exist; that is noted. States that cannot
-be reached are left out: beyond a wall, or below zero where σ vanishes at zero and μ points upwards.
-Where a formula is not defined, nothing is said.
+Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
+together grow too fast, as in √v S, paths may exist; that is noted. States that cannot be reached
+are left out: beyond a wall, or below zero where σ vanishes at zero and μ points upwards. Where a
+formula is not defined, nothing is said.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from feynkac.errors import InputError
+from feynkac.checks.finding import Finding, Subject
 from feynkac.families.family import Absorbing, Family, noise_dim, timed
 from feynkac.families.point import Params
 
-SCALES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)
-INPUTS, RAYS, NORMALS = 16, 8, 4
-FASTER = 1.6  # in a decade; |x|^{0.2}
+DISTANCES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)  # in sizes of the domain
+RAY_STARTS = 16
+MOST_RAYS = 8  # of each kind
+SIGMA_NORMALS = 4  # for an estimate of ‖σ‖
+FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
+SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
 
 
 class Growth(NamedTuple):
@@ -41,16 +45,38 @@ class Growth(NamedTuple):
     """Share of the rays on which all formulas are defined and that can be reached."""
 
 
-def check_growth(family: Family) -> None:
-    """Raise `InputError` if paths run off to infinity."""
-    growth = measure_growth(family)
-    if growth.explosive:
-        power = growth.drift if growth.explosive == "μ" else growth.diffusion
-        raise InputError(
-            f"{type(family).__name__} explodes: superlinear growth of {growth.explosive}, like "
-            f"|x|^{power:.3g} away from the domain, so that paths may run off to infinity in "
-            "finite time; bound it outside of where it matters (clamp), or set up a wall."
+def growth(subject: Subject) -> Finding:
+    """Paths must not run off to infinity."""
+    found, name = measure_growth(subject.family), type(subject.family).__name__
+    figures = {"drift": found.drift, "diffusion": found.diffusion, "checked": found.checked}
+    if found.explosive:
+        return Finding("fail", f"{name} {_explosion(found)}", figures)
+    if found.checked == 0.0:
+        sentence = "the formulas are not defined far outside the domain: not checked there"
+        return Finding("note", sentence, figures)
+    power = max(v for v in (found.drift, found.diffusion, 0.0) if not math.isnan(v))
+    if found.together:
+        sentence = (
+            f"with all coordinates at once the coefficients grow like |x|^{power:.2g}: large "
+            "moments of S may be infinite"
         )
+        return Finding("note", sentence, figures)
+    if power > SUPERLINEAR:
+        sentence = (
+            f"the coefficients grow like |x|^{power:.2g}, but μ points inwards: paths exist, and "
+            "need small steps far outside"
+        )
+        return Finding("note", sentence, figures)
+    return Finding("ok", "μ and σ grow at most linearly", figures)
+
+
+def _explosion(found: Growth) -> str:
+    power = found.drift if found.explosive == "μ" else found.diffusion
+    return (
+        f"explodes: superlinear growth of {found.explosive}, like |x|^{power:.3g} away from the "
+        "domain, so that paths may run off to infinity in finite time; bound it outside the "
+        "region that matters (clamp), or add a wall"
+    )
 
 
 def measure_growth(family: Family) -> Growth:
@@ -58,33 +84,33 @@ def measure_growth(family: Family) -> Growth:
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
-        >>> growth = measure_growth(BlackScholes())
-        >>> round(growth.diffusion, 1), growth.explosive
+        >>> found = measure_growth(BlackScholes())
+        >>> round(found.diffusion, 1), found.explosive
         (1.0, '')
     """
     generator = torch.Generator().manual_seed(0)
-    inputs = family.domain.sample(INPUTS, generator, torch.float64)
+    inputs = family.domain.sample(RAY_STARTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     p = timed(family, p, t)
     rays = _rays(_stays_positive(family, x, p, generator), generator)
     middle, size = _middle_and_size(family)
-    states = x + (SCALES[:, None] * rays[:, None] * size).flatten(0, 1)  # (N, R · scales, d)
+    states = x + (DISTANCES[:, None] * rays[:, None] * size).flatten(0, 1)  # (N, R · distances, d)
     drift, squares = _coefficients(family, states, p, generator)
     known = ~(drift.isnan() | squares.isnan()).any(-1) & _inside(family, states, p)
     parts = ((states - middle) / size, drift / size, squares / size.square())
-    shape = (INPUTS, len(rays), len(SCALES))
+    shape = (RAY_STARTS, len(rays), len(DISTANCES))
     away, drift, squares = (part.reshape(*shape, -1) for part in parts)
     return _judge(away, drift, squares, known.reshape(shape).all(-1), rays)
 
 
 def _judge(away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Tensor) -> Growth:
-    """Shape: x − m, μ and the squared rows of σ `(N, R, scales, d)`, known `(N, R)`."""
+    """Shape: x − m, μ and the squared rows of σ `(N, R, distances, d)`, known `(N, R)`."""
     moved = (rays != 0.0)[:, None]
     inwards = 2.0 * (away * drift * moved).sum(-1)
     spread = (squares * moved).sum(-1)
     distance = (away * moved).square().sum(-1)
     rate, typical = (inwards + spread) / distance, (inwards.abs() + spread) / distance
-    bound = FASTER * torch.maximum(rate[..., 1], typical[..., 0])
+    bound = FASTEST_DECADE * torch.maximum(rate[..., 1], typical[..., 0])
     grows = known & ((rate[..., 2] > bound) | rate[..., 2].isposinf())
     alone = grows & (moved.sum(-1) == 1).squeeze(-1)
     noisy = (spread > inwards)[..., 2][alone]
@@ -98,7 +124,7 @@ def _judge(away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Te
 
 
 def _exponent(values: Tensor, known: Tensor) -> float:
-    """Largest power of |x| between the last two scales."""
+    """Largest power of |x| between the last two distances."""
     near, far = values[known][:, 1:].unbind(-1)
     powers = (far / near).log10()[near > 0.0]
     return powers.max().item() if len(powers) else torch.nan
@@ -115,8 +141,8 @@ def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
     """Along axes, both ways, and with all coordinates at once.  Shape: `(d,)` → `(R, d)`."""
     dim = len(upwards)
     axes = torch.eye(dim, dtype=torch.float64)
-    axes = axes[torch.randperm(dim, generator=generator)[:RAYS]]
-    signs = torch.randint(2, (RAYS, dim), generator=generator) * 2 - 1
+    axes = axes[torch.randperm(dim, generator=generator)[:MOST_RAYS]]
+    signs = torch.randint(2, (MOST_RAYS, dim), generator=generator) * 2 - 1
     rays = torch.cat([axes, -axes, signs, torch.ones_like(axes[:1])])
     return torch.where(upwards, rays.abs(), rays)
 
@@ -136,7 +162,7 @@ def _coefficients(
     family: Family, x: Tensor, p: Params, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """μ and the squared norms of the rows of σ (estimated).  Shape: `(N, K, d)` each."""
-    shape = (NORMALS, len(x), 1, noise_dim(family))  # the same for all states of an input
+    shape = (SIGMA_NORMALS, len(x), 1, noise_dim(family))  # the same for all states of an input
     normals = torch.randn(shape, generator=generator, dtype=x.dtype).expand(-1, -1, x.shape[1], -1)
     with torch.no_grad():
         squares = [family.diffusion(x, z, p).square() for z in normals]

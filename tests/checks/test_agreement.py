@@ -1,9 +1,19 @@
 """Samplers against μ and σ, closed forms against paths: truth passes, small errors do not."""
 
+import re
+
 import pytest
 import torch
+from small_family import small
 
-from feynkac.analysis.checkup.agreement import Agreement, compare_closed_form, compare_sampler
+from feynkac.checks.agreement import (
+    Agreement,
+    compare_closed_form,
+    compare_sampler,
+    exact_sampler,
+    own_steps,
+)
+from feynkac.checks.finding import Subject
 from feynkac.families import BlackScholes, HeatGaussian, HeatParaboloid
 from feynkac.families.family import OwnSteps
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -54,6 +64,24 @@ def test_wrong_samplers_do_not(family, exact):
     assert found.excess.max() > 1.0
 
 
+def test_a_wrong_sampler_fails_with_the_quantity():
+    family = small(exact=lambda s, x, t, p, z: x + t * p.sigma * z)
+    finding = exact_sampler(Subject(family))
+    assert finding.verdict == "fail"
+    assert re.match(
+        "exact disagrees with steps of drift and diffusion: the square of component . of S − x",
+        finding.sentence,
+    )
+    assert finding.figures["excess"] > 1.0
+
+
+def test_what_cannot_be_compared_is_noted():
+    """Steps that overflow say nothing about a sampler."""
+    finding = exact_sampler(Subject(small(drift=lambda s, x, p: x + torch.inf)))
+    assert finding.verdict == "note"
+    assert "steps of drift and diffusion are not finite" in finding.sentence
+
+
 def test_means_and_squares_are_those_of_the_textbook():
     """S − x of a geometric Brownian motion: mean 0, mean square x² (e^{σ²t} − 1)."""
     family = BlackScholes()
@@ -75,9 +103,10 @@ class Stepping(BlackScholes, OwnSteps):
 
 
 def test_own_steps_are_compared_as_well():
-    assert compare_sampler(Stepping(), FamilySteps(steps=16)).excess.max() < 1.0
+    assert own_steps(Subject(Stepping())).verdict == "ok"
     wrong = changed(Stepping(), step=lambda s, x, h, p, z: x * (p.sigma * h.sqrt() * z).exp())
     assert compare_sampler(wrong, FamilySteps(steps=16)).excess.max() > 1.0
+    assert own_steps(Subject(wrong)).verdict == "fail"
 
 
 # Closed forms

@@ -1,1 +1,0 @@
-"""Is a family what it says it is? A report, finding by finding."""

@@ -1,0 +1,237 @@
+"""Is a family well-formed? What it declares and what each formula returns.
+
+Every formula is evaluated on three layouts of leading axes, in both precisions, at random inputs
+and at the corners of the domain. A failure is one sentence that names the formula.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.checks.family_formula import FamilyFormula, formulas_of
+from feynkac.checks.finding import Finding, Subject
+from feynkac.checks.origin import Origin
+from feynkac.errors import FeynkacError, InputError
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family, NoiseDimension, Pays, VectorValued, noise_dim, timed
+from feynkac.families.payoff import Payoff
+from feynkac.families.point import Point, describe
+
+LAYOUT_INPUTS, LAYOUT_PATHS = 16, 5
+MOST_CORNERS = 256
+LINEAR_UP_TO = 1e-6  # of the largest value
+
+
+def declarations(subject: Subject) -> Finding:
+    """The domain, `noise_dim`, `outputs` and `payoff` must be what they are called."""
+    if fault := next(_declaration_faults(subject.family), None):
+        return Finding("fail", fault)
+    domain = subject.family.domain
+    sentence = f"{domain.dim} inputs, {domain.state_dim} of them the state"
+    return Finding("ok", sentence, {"inputs": domain.dim, "state": domain.state_dim})
+
+
+def _declaration_faults(family: Family) -> Iterator[str]:
+    name = type(family).__name__
+    domain = _declared(family, "domain")
+    if not isinstance(domain, Domain):
+        kind = type(domain).__name__
+        yield f"{name}.domain must be a property that returns a Domain, got {kind}"
+    counts = {"noise_dim": NoiseDimension, "outputs": VectorValued}
+    for attribute in (a for a, capability in counts.items() if isinstance(family, capability)):
+        count = _declared(family, attribute)
+        if type(count) is not int or count < 1:
+            yield f"{name}.{attribute} must be a whole number ≥ 1, got {count!r}"
+    if isinstance(family, Pays) and not isinstance(payoff := _declared(family, "payoff"), Payoff):
+        yield f"{name}.payoff must be a Payoff, such as Payoff('call'), got {payoff!r}"
+
+
+def _declared(family: Family, attribute: str) -> Any:
+    try:
+        return getattr(family, attribute)
+    except FeynkacError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{type(family).__name__}.{attribute} fails: {type(error).__name__}: {error}"
+        ) from error
+
+
+def shapes(subject: Subject) -> Finding:
+    """Every formula has the right shape and the dtype of its inputs, and is finite."""
+    if fault := next(_formula_faults(subject.family), None):
+        return Finding("fail", fault)
+    names = ", ".join(formula.name for formula in formulas_of(subject.family))
+    return Finding("ok", f"{names} keep shape and dtype, float32 and float64")
+
+
+def _formula_faults(family: Family) -> Iterator[str]:
+    for dtype in (torch.float32, torch.float64):
+        inputs, dw = _batch(family, dtype)
+        yield from _layout_faults(family, family.domain.split(inputs), dw[:, 0])
+        yield from _finiteness_faults(family, inputs, dw[:, 0])
+
+
+def broadcasting(subject: Subject) -> Finding:
+    """Every formula serves several paths per input, from one start or from many."""
+    if fault := next(_broadcasting_faults(subject.family), None):
+        return Finding("fail", fault)
+    return Finding("ok", "formulas serve many paths per input, from one start or from many")
+
+
+def _broadcasting_faults(family: Family) -> Iterator[str]:
+    inputs, dw = _batch(family, torch.float32)
+    point = family.domain.split(inputs.unsqueeze(-2))
+    many_starts = point._replace(x=point.x.expand(-1, LAYOUT_PATHS, -1))
+    yield from _layout_faults(family, many_starts, dw)
+    yield from _layout_faults(family, point, dw)
+
+
+def finiteness(subject: Subject) -> Finding:
+    """Every formula is finite at the corners of the domain."""
+    family, generator = subject.family, torch.Generator().manual_seed(1)
+    inputs = corners(family.domain, generator)
+    shape = (len(inputs), noise_dim(family))
+    dw = torch.randn(shape, generator=generator, dtype=inputs.dtype)
+    if fault := next(_finiteness_faults(family, inputs, dw), None):
+        return Finding("fail", fault)
+    return Finding("ok", "all formulas are finite at the corners of the domain")
+
+
+def linearity(subject: Subject) -> Finding:
+    """σ(x) dw is linear in dw:  σ(2a − 3b) = 2σa − 3σb."""
+    family = subject.family
+    inputs, dw = _batch(family, torch.float64)
+    x, t, p = family.domain.split(inputs)
+    p = timed(family, p, t)
+    a, b = dw[:, 0], dw[:, 1]
+    with torch.no_grad():
+        apart = 2.0 * family.diffusion(x, a, p) - 3.0 * family.diffusion(x, b, p)
+        off = (family.diffusion(x, 2.0 * a - 3.0 * b, p) - apart).abs().max()
+    if off > LINEAR_UP_TO * apart.abs().max():
+        sentence = (
+            f"{type(family).__name__}.diffusion is not linear in dw; what is not multiplied by dw "
+            "belongs in drift"
+        )
+        return Finding("fail", sentence)
+    return Finding("ok", "diffusion is linear in dw")
+
+
+def corners(
+    domain: Domain,
+    generator: torch.Generator,
+    most: int = MOST_CORNERS,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """All corners of the domain, or `most` random ones.  Shape: `(N, dim)`.
+
+    Example:
+        >>> from feynkac.families.measures.box import Box
+        >>> corners(Domain(x=Box(0, 1), t=Box(0, 2)), torch.Generator()).tolist()
+        [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 2.0]]
+    """
+    low, high = (
+        torch.tensor([v for box in domain.boxes.values() for v in getattr(box, side)], dtype=dtype)
+        for side in ("low", "high")
+    )
+    if 2**domain.dim <= most:
+        upper = torch.cartesian_prod(*[torch.tensor([False, True])] * domain.dim)
+    else:
+        upper = torch.rand(most, domain.dim, generator=generator, dtype=torch.float32) < 0.5
+    return torch.where(upper, high, low)
+
+
+def _batch(family: Family, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Inputs `(N, dim)` and normals `(N, K, noise_dim)`."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = family.domain.sample(LAYOUT_INPUTS, generator, dtype)
+    shape = (LAYOUT_INPUTS, LAYOUT_PATHS, noise_dim(family))
+    return inputs, torch.randn(shape, generator=generator, dtype=dtype)
+
+
+def _layout_faults(family: Family, point: Point, dw: Tensor) -> Iterator[str]:
+    """Formulas with the wrong shape or dtype, one by one."""
+    for formula in formulas_of(family):
+        label = f"{type(family).__name__}.{formula.name}"
+        if fault := _layout_fault(label, formula, point, dw):
+            yield f"{label} {fault}"
+
+
+def _layout_fault(label: str, formula: FamilyFormula, point: Point, dw: Tensor) -> str | None:
+    lead = tuple((dw if formula.by_path else point.x).shape[:-1])
+    value: Any
+    try:
+        with torch.no_grad():
+            value = formula.value(point, dw)
+    except Exception as error:
+        if fault := _width_fault(formula, point, dw):
+            return fault
+        raise InputError(
+            f"{label} fails on inputs with leading shape {lead}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(value, Tensor):
+        return f"must return a tensor, got {type(value).__name__}"
+    if fault := _shape_fault(formula, tuple(value.shape), lead):
+        return _width_fault(formula, point, dw) or fault
+    if value.dtype != point.x.dtype:
+        return f"must keep the dtype {point.x.dtype}, got {value.dtype}"
+    return None
+
+
+def _shape_fault(
+    formula: FamilyFormula, found: tuple[int, ...], lead: tuple[int, ...]
+) -> str | None:
+    width = formula.width
+    if width is None and found[:-1] == lead and found[-1] >= 1:
+        width = found[-1]
+    if found == (*lead, width):
+        return None
+    hint = " (keepdim=True keeps the last axis)" if found == lead else ""
+    expected = ", ".join(map(str, (*lead, "walls" if width is None else width)))
+    return f"must return shape ({expected}), got {found}{hint}"
+
+
+def _width_fault(formula: FamilyFormula, point: Point, dw: Tensor) -> str | None:
+    """Say so if σ works with normals of another length."""
+    if formula.name != "diffusion":
+        return None
+    dim, declared = point.x.shape[-1], dw.shape[-1]
+    for width in [dim, *range(dim + 1, 2 * dim + 3), *range(dim - 1, 0, -1)]:
+        other = dw.new_zeros(*dw.shape[:-1], width)
+        if width != declared and _fits(formula, point, other):
+            return (
+                f"has a σ of the wrong width: it takes dw of length {width}, but there are "
+                f"{declared} Brownian motions; make the family a NoiseDimension with noise_dim = "
+                f"{width}, or use all of dw"
+            )
+    return None
+
+
+def _fits(formula: FamilyFormula, point: Point, dw: Tensor) -> bool:
+    try:
+        return tuple(formula.value(point, dw).shape) == (*dw.shape[:-1], formula.width)
+    except Exception:
+        return False
+
+
+def _finiteness_faults(family: Family, inputs: Tensor, dw: Tensor) -> Iterator[str]:
+    """Formulas that are not finite at some of the inputs, one by one."""
+    for formula in formulas_of(family):
+        with torch.no_grad():
+            finite = formula.value(family.domain.split(inputs), dw).isfinite().all(-1)
+        if not finite.all():
+            yield _not_finite(family, formula, inputs[~finite][:1], dw[~finite][:1])
+
+
+def _not_finite(family: Family, formula: FamilyFormula, inputs: Tensor, dw: Tensor) -> str:
+    """The sentence for one bad input `(1, dim)`, with the operation that did it."""
+    point = family.domain.split(inputs)
+    with torch.no_grad(), Origin() as origin:
+        formula.value(point, dw)
+    why = f", which comes from {origin.sentence}" if origin.sentence else ""
+    return (
+        f"{type(family).__name__}.{formula.name} is not finite everywhere in the domain, but NaN "
+        f"or infinite at {describe(point)}{why}"
+    )
