@@ -12,8 +12,11 @@ from feynkac.families import (
     Box,
     ClosedForm,
     ClosedPartials,
+    ConditionalMean,
+    ControlVariate,
     Domain,
     ExactSampler,
+    ExactSteps,
     Family,
     Greek,
     HeatGaussian,
@@ -61,6 +64,22 @@ def test_a_missing_capability_method_is_named():
     incomplete = type("Half", (Still, ExactSampler), {})
     with pytest.raises(InputError, match="Half lacks exact"):
         incomplete()
+
+
+@pytest.mark.parametrize(
+    ("capability", "method"), [(ConditionalMean, "expected"), (ControlVariate, "controlled")]
+)
+def test_labels_of_its_own_need_steps_that_they_belong_to(capability, method):
+    members = {method: lambda self, x, t, p, z: x, "exact": lambda self, x, t, p, z: x + z}
+    bare = type("Bare", (Still, ExactSampler, capability), members)
+    with pytest.raises(InputError, match="Bare has labels of its own .* make it OwnSteps too"):
+        bare()
+    assert isinstance(type("Whole", (Still, ExactSteps, capability), members)(), capability)
+
+
+def test_exact_steps_are_those_of_the_exact_sampler():
+    family = type("Moving", (Still, ExactSteps), {"exact": lambda self, x, t, p, z: x + t * z})()
+    assert family.step(1.0, 0.5, None, 2.0) == family.exact(1.0, 0.5, None, 2.0) == 2.0
 
 
 def test_three_methods_and_a_domain_are_enough():

@@ -18,6 +18,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
+    ConstantDiscount,
     Discount,
     ExactSampler,
     Family,
@@ -29,6 +30,7 @@ from feynkac.families.family import (
 )
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.sampling.labels import differential_labels, payoffs
 from feynkac.sampling.noise.noise import Draw, Independent, Shape, make_generator, normals
 from feynkac.sampling.noise.sobol import Sobol
@@ -821,10 +823,37 @@ def test_moments_run_from_start_to_end_of_a_duration(generator):
     torch.testing.assert_close(path[-1].state - x, p.s * (t / 16).sqrt() * z.sum(0))
 
 
+@dataclass(frozen=True)
+class Lent(BlackScholes, ConstantDiscount):
+    """Discounted at the volatility, whatever x is."""
+
+    def discount_rate(self, p):
+        return p.sigma
+
+
+@dataclass(frozen=True)
+class Undeclared(BlackScholes, Discount):
+    """The same, but not declared."""
+
+    def discount(self, x, p):
+        return p.sigma.expand_as(x[..., :1])
+
+
+def test_a_constant_discount_is_that_of_any_x(generator):
+    inputs = BlackScholes().domain.sample(4, generator)
+    z = normals(2, (4, 8), 1, generator)
+    declared, other = (payoffs(f, Exact(2), inputs, z) for f in (Lent(), Undeclared()))
+    assert torch.equal(declared, other)
+
+
 @pytest.mark.parametrize(
     ("family", "scheme", "order"),
     [
         (BlackScholes(), Exact(), None),
+        (BlackScholesMerton(), Exact(), None),
+        (Lent(), Exact(4), None),
+        (Undeclared(), Exact(4), 2),
+        (Lent(), EulerMaruyama(4), 1),
         (BlackScholes(), EulerMaruyama(4), 1),
         (Bond(), Exact(4), 2),
         (Bond(), EulerMaruyama(4), 1),

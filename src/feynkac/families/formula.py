@@ -9,7 +9,8 @@ from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
     ClosedForm,
-    Conditional,
+    ConditionalMean,
+    ControlVariate,
     Discount,
     ExactSampler,
     Family,
@@ -62,9 +63,13 @@ def formulas(family: Family) -> Iterator[Formula]:
         yield Formula("exact", lambda at, z: family.exact(at.x, at.t, at.p, z), dim, True)
     if isinstance(family, OwnSteps):
         yield Formula("step", lambda at, z: family.step(at.x, at.t, known(at), z), dim, True)
-    if isinstance(family, Conditional):
+    if isinstance(family, ConditionalMean):
         yield Formula(
             "expected", lambda at, z: family.expected(*at, z.unsqueeze(0)), several, by_path=True
+        )
+    if isinstance(family, ControlVariate):
+        yield Formula(
+            "controlled", lambda at, z: family.controlled(*at, z.unsqueeze(0)), several, True
         )
     if isinstance(family, ClosedForm):
         yield Formula("closed_form", lambda at, _: family.closed_form(*at), several)

@@ -22,11 +22,12 @@ from torch import Tensor
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
-    Conditional,
+    ConditionalMean,
+    ConstantDiscount,
+    ControlVariate,
     Discount,
-    ExactSampler,
+    ExactSteps,
     Family,
-    OwnSteps,
     Source,
     TimeDependent,
     noise_dim,
@@ -34,7 +35,6 @@ from feynkac.families.family import (
     timed,
 )
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -55,9 +55,19 @@ def ends_only(family: Family) -> bool:
     return not isinstance(family, Discount | Source | TimeDependent | Absorbing)
 
 
-def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[Conditional]:
+def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[ConditionalMean]:
     """Whether the label is a mean over a part of the noise, in closed form."""
-    return isinstance(family, Conditional) and isinstance(scheme, FamilySteps)
+    return isinstance(family, ConditionalMean) and isinstance(scheme, FamilySteps)
+
+
+def controls_noise(family: Family, scheme: Scheme) -> TypeGuard[ControlVariate]:
+    """Whether the label has a control variate."""
+    return isinstance(family, ControlVariate) and isinstance(scheme, FamilySteps)
+
+
+def quieted(family: Family, scheme: Scheme) -> bool:
+    """Whether the family's own formulas take noise out of the label, by either way."""
+    return integrates_noise(family, scheme) or controls_noise(family, scheme)
 
 
 def label_normals(family: Family, scheme: Scheme) -> int:
@@ -72,12 +82,14 @@ def label_normals(family: Family, scheme: Scheme) -> int:
 
 
 def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-    """W_n φ(S_n) + G_n, or its mean over a part of z.
+    """W_n φ(S_n) + G_n, or its mean over a part of z, or that minus a control.
 
     Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`.
     """
     if integrates_noise(family, scheme):
         return family.expected(x, t, p, z)
+    if controls_noise(family, scheme):
+        return family.controlled(x, t, p, z)
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
     *_, last = moments(family, scheme, x, t, p, z)
@@ -214,26 +226,8 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
     """
     if isinstance(family, Absorbing):
         return 1
-    if isinstance(family, Source | TimeDependent) or not constant_discount(family):
+    varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
+    if varying or isinstance(family, Source | TimeDependent):
         return min(2, scheme.order or 2)
-    return None if isinstance(scheme, FamilySteps) and steps_exactly(family) else scheme.order
-
-
-def steps_exactly(family: Family, points: int = 16) -> bool:
-    """Whether the family's own step is its exact sampler, at a few random points of the domain."""
-    if not (isinstance(family, OwnSteps) and isinstance(family, ExactSampler)):
-        return False
-    generator = make_generator(0, "step")
-    x, t, p = family.domain.split(family.domain.sample(points, generator, torch.float64))
-    z = torch.randn(points, noise_dim(family), generator=generator, dtype=x.dtype)
-    return torch.equal(family.step(x, t, p, z), family.exact(x, t, p, z))
-
-
-def constant_discount(family: Family, points: int = 16) -> bool:
-    """Whether c does not depend on x, at a few random points of the domain."""
-    if not isinstance(family, Discount):
-        return True
-    domain = family.domain
-    x, t, p = domain.split(domain.sample(points, make_generator(0, "discount"), torch.float64))
-    p = timed(family, p, t)
-    return bool((family.discount(x, p) == family.discount(x.flip(0), p)).all())
+    exact = isinstance(scheme, FamilySteps) and isinstance(family, ExactSteps)
+    return None if exact else scheme.order

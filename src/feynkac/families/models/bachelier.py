@@ -13,6 +13,7 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
+    AdditiveNoise,
     ClosedForm,
     ExactSampler,
     Family,
@@ -29,7 +30,7 @@ from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Bachelier(Family, ExactSampler, Rate, Pays, ClosedForm, NamedGreeks):
+class Bachelier(Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks):
     """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:

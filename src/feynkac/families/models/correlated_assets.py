@@ -10,7 +10,14 @@ The common factor z₀ is one Brownian motion more than there are assets.
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ExactSampler, Family, NoiseDimension, Pays, Rate
+from feynkac.families.family import (
+    CommutingNoise,
+    ExactSampler,
+    Family,
+    NoiseDimension,
+    Pays,
+    Rate,
+)
 from feynkac.families.formulas.correlation import one_factor
 from feynkac.families.formulas.expected_payoff import root
 from feynkac.families.measures.box import Box
@@ -19,7 +26,7 @@ from feynkac.families.point import Params
 LEAST = 1e-6  # price; a step of Euler may go below zero
 
 
-class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
+class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise):
     """Base of options on `dim` assets; inputs x, t, sigma (an asset each), rho, rate, strike.
 
     A subclass adds the fields `dim` and `payoff`.

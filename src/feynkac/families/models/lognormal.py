@@ -14,6 +14,7 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
     ClosedForm,
+    DiagonalNoise,
     ExactSampler,
     Family,
     Greek,
@@ -34,7 +35,7 @@ GREEKS: Mapping[str, Greek] = {
 }
 
 
-class Lognormal(Family, ExactSampler, Rate, NamedGreeks):
+class Lognormal(Family, ExactSampler, Rate, DiagonalNoise, NamedGreeks):
     """Base of options on one asset; parameters sigma, rate, dividend and those of the payoff.
 
     A subclass adds the domain, see `market`, and the initial condition.

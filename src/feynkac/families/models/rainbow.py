@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Conditional
+from feynkac.families.family import ClosedForm, ConditionalMean, ExactSteps
 from feynkac.families.formulas.expected_payoff import root
 from feynkac.families.formulas.extremes import extreme
 from feynkac.families.models.correlated_assets import CorrelatedAssets
@@ -29,7 +29,7 @@ LABEL_NODES = 20  # to 10⁻⁶ of 1 + u, at worst 10⁻⁴
 
 
 @dataclass(frozen=True)
-class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
+class Rainbow(CorrelatedAssets, ExactSteps, ConditionalMean, ClosedForm):
     """European option on the largest (best of) or smallest (worst of) of `dim` assets.
 
     Example:
@@ -49,10 +49,6 @@ class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
                 f"Rainbow pays on the largest or smallest asset, got the payoff {self.payoff}; "
                 f"say {self.payoff.style}:max or {self.payoff.style}:min, or take MultiAsset."
             )
-
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """Exact."""
-        return self.exact(x, h, p, z)
 
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """Given the common factor of all steps, z₀ = Σ z₀ₖ/√steps."""

@@ -20,7 +20,15 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Conditional, ExactSampler, Family, Pays, Rate
+from feynkac.families.family import (
+    ClosedForm,
+    CommutingNoise,
+    ConditionalMean,
+    ExactSteps,
+    Family,
+    Pays,
+    Rate,
+)
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black, pdf, root
 from feynkac.families.measures.box import Box
@@ -31,7 +39,7 @@ FAR, NODES = 8.0, 256  # deviations and nodes of the closed form
 
 
 @dataclass(frozen=True)
-class Spread(Family, ExactSampler, Conditional, Rate, Pays, ClosedForm):
+class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, ClosedForm):
     """European option on the difference of two assets; inputs x, t, sigma, rho, rate, strike.
 
     Example:
@@ -78,10 +86,6 @@ class Spread(Family, ExactSampler, Conditional, Rate, Pays, ClosedForm):
         """x_i exp((r − ½σ_i²) t + σ_i √t B_i(1))."""
         growth = (p.rate - 0.5 * p.sigma.square()) * t
         return x * (growth + p.sigma * root(t) * pair(z, p.rho).flip(-1)).exp()
-
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """Exact."""
-        return self.exact(x, h, p, z)
 
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """Black's formula given Z = Σ z₁ₖ/√steps."""
