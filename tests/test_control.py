@@ -14,7 +14,7 @@ from feynkac.runs.folder import CONTROL
 from feynkac.sampling.visited import VisitedDomain
 
 FAMILY = fk.BlackScholes()
-ANYWHERE = fk.Domain(**{**FAMILY.domain.boxes, "x": fk.Box(1e-3, 1e3)})
+ANYWHERE = fk.Domain(**{**FAMILY.domain.measures, "x": fk.Box(1e-3, 1e3)})
 QUICK = fk.Effort(aim=1e-3)
 
 

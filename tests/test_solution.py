@@ -71,7 +71,7 @@ def points(family: fk.Family, count: int = 17) -> dict[str, torch.Tensor]:
     inputs = family.domain.sample(count, torch.Generator().manual_seed(1))
     x, t, p = family.domain.split(inputs)
     named = {"x": x, "t": t, **{name: getattr(p, name) for name in p}}
-    shapes = {name: box.shape for name, box in family.domain.boxes.items()}
+    shapes = {name: box.shape for name, box in family.domain.measures.items()}
     return {name: value.reshape(count, *shapes[name]) for name, value in named.items()}
 
 
@@ -108,7 +108,7 @@ def test_what_is_loaded_computes_what_was_saved(tmp_path, family, architecture):
     loaded = fk.load(tmp_path / "run")
     at = points(family)
     assert torch.equal(loaded(**at), trained(**at))
-    for name in family.domain.boxes:
+    for name in family.domain.measures:
         assert torch.equal(loaded.grad(name, **at), trained.grad(name, **at))
     assert loaded.family == family
     assert loaded.manifest.history == trained.manifest.history
@@ -259,7 +259,7 @@ def test_a_family_whose_domain_has_changed_since_is_refused(tmp_path, own, user_
 
 def test_the_order_of_the_parameters_counts(tmp_path):
     first, second = Ordered(), Ordered(swapped=True)
-    assert dict(first.domain.boxes) == dict(second.domain.boxes)
+    assert dict(first.domain.measures) == dict(second.domain.measures)
     quick(first, ARCHITECTURES["multilevel"]).save(tmp_path)
     alter_run(tmp_path, "family", fields={"swapped": True})
     with pytest.raises(ArtifactError, match="the domain is another"):

@@ -112,7 +112,7 @@ class Solution:
     ) -> Tensor:
         """The derivative of u along a direction, one change a variable.  Shape: leading axes."""
         inputs, domain = self._join(at, extrapolate), self.family.domain
-        change = dict.fromkeys(domain.boxes, 0.0) | dict(direction)
+        change = dict.fromkeys(domain.measures, 0.0) | dict(direction)
         changes = domain.join(change, extrapolate=True).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
         return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)

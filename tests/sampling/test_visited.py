@@ -47,10 +47,10 @@ class Drifting(fk.Family):
 )
 def test_the_region_contains_the_old_box_and_every_sample(family, scheme, generator):
     wide = VisitedDomain(family, scheme)
-    for name, box in family.domain.boxes.items():
-        assert wide.boxes[name].shape == box.shape
-        assert all(a <= b for a, b in zip(wide.boxes[name].low, box.low, strict=True))
-        assert all(a >= b for a, b in zip(wide.boxes[name].high, box.high, strict=True))
+    for name, box in family.domain.measures.items():
+        assert wide.measures[name].shape == box.shape
+        assert all(a <= b for a, b in zip(wide.measures[name].low, box.low, strict=True))
+        assert all(a >= b for a, b in zip(wide.measures[name].high, box.high, strict=True))
     samples = wide.sample(3000, generator)
     assert samples.shape == (3000, family.domain.dim)
     assert wide.contains(samples).all()
@@ -61,15 +61,15 @@ def test_the_region_contains_the_old_box_and_every_sample(family, scheme, genera
 @pytest.mark.parametrize(("family", "scheme"), CASES)
 def test_only_x_grows_and_time_starts_at_zero(family, scheme):
     wide, old = VisitedDomain(family, scheme), family.domain
-    for name in old.boxes.keys() - {"x", "t"}:
-        assert wide.boxes[name] == old.boxes[name]
-    assert wide.boxes["t"] == fk.Box(0.0, old.boxes["t"].high[0])
-    assert wide.boxes["x"].volume > old.boxes["x"].volume
+    for name in old.measures.keys() - {"x", "t"}:
+        assert wide.measures[name] == old.measures[name]
+    assert wide.measures["t"] == fk.Box(0.0, old.measures["t"].high[0])
+    assert wide.measures["x"].volume > old.measures["x"].volume
 
 
 def test_time_starts_at_zero_though_the_familys_does_not(generator):
     wide = VisitedDomain(Drifting(), fk.EulerMaruyama(steps=2))
-    assert wide.boxes["t"] == fk.Box(0.0, 1.0)
+    assert wide.measures["t"] == fk.Box(0.0, 1.0)
     time = wide.split(wide.sample(2000, generator)).t
     assert time.min() < 0.01
 
@@ -87,10 +87,10 @@ class Uneven(Drifting):
 
 def test_parameters_keep_their_measures_and_x_and_t_get_boxes(generator):
     wide = VisitedDomain(Uneven(), fk.EulerMaruyama(steps=2))
-    assert wide.boxes["speed"] == LogUniform(0.5, 2)
-    assert wide.boxes["t"] == fk.Box(0.0, 1.0)
-    assert isinstance(wide.boxes["x"], fk.Box)
-    assert wide.boxes["x"].high[0] > 1.0
+    assert wide.measures["speed"] == LogUniform(0.5, 2)
+    assert wide.measures["t"] == fk.Box(0.0, 1.0)
+    assert isinstance(wide.measures["x"], fk.Box)
+    assert wide.measures["x"].high[0] > 1.0
     x, t, p = wide.split(wide.sample(20_000, generator, torch.float64))
     assert stats.kstest(p.speed[:, 0].numpy(), stats.loguniform(0.5, 2).cdf).pvalue > 1e-3
     assert t.mean().item() == pytest.approx(1 / 7, abs=0.005)  # half of E t
@@ -120,7 +120,7 @@ def test_the_law_of_black_scholes_visits(generator):
 def test_few_visits_lie_on_the_edges(generator):
     wide = VisitedDomain(fk.BlackScholes(), fk.Exact())
     x = wide.split(wide.sample(2**16, generator, torch.float64)).x
-    for edge in (*wide.boxes["x"].low, *wide.boxes["x"].high):
+    for edge in (*wide.measures["x"].low, *wide.measures["x"].high):
         assert (x == edge).double().mean().item() == pytest.approx(TAIL, rel=0.6)
 
 

@@ -112,7 +112,7 @@ def corners(
 ) -> Tensor:
     """All corners of the domain, or `most` random ones.  Shape: `(N, dim)`."""
     low, high = (
-        torch.tensor([v for box in domain.boxes.values() for v in getattr(box, side)], dtype=dtype)
+        torch.tensor([v for m in domain.measures.values() for v in getattr(m, side)], dtype=dtype)
         for side in ("low", "high")
     )
     if 2**domain.dim <= most:

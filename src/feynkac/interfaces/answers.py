@@ -18,7 +18,7 @@ def answer(
     """Value and, on request, all first derivatives and named Greeks at one input."""
     result: Numbers = {"at": at, "value": _plain(solution(extrapolate=extrapolate, **at))}
     if greeks:
-        names = solution.family.domain.boxes
+        names = solution.family.domain.measures
         where = {"extrapolate": extrapolate, **at}
         result["partials"] = {n: _plain(solution.grad(n, **where)) for n in names}
         result["greeks"] = {n: _plain(v) for n, v in solution.greeks(**where).items()}
@@ -40,7 +40,7 @@ def _closed_form(
 
     result: Numbers = {"value": _plain(u(inputs).squeeze(-1))}
     if greeks:
-        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.boxes}
+        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.measures}
         named = family.greeks.items() if isinstance(family, NamedGreeks) else ()
         result["greeks"] = {n: _plain(greek_value(u, domain, g, inputs)) for n, g in named}
     return result

@@ -186,7 +186,7 @@ def calibrate(
     domain = solution.family.domain
     table = read_observations(data, domain, names)
     others = parse_point(",".join(given)) if given else {}
-    _check_given(others, noise, domain.boxes, table, data)
+    _check_given(others, noise, domain.measures, table, data)
     spread = noise if table.noise is None else table.noise
     problem = solution.observe(names, table.values, noise=spread, **table.known, **others)
     found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)

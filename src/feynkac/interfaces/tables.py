@@ -39,7 +39,7 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
     _check_header(path, header, domain)
     columns = _columns(path, header, rows)
     known = {}
-    for name in domain.boxes:
+    for name in domain.measures:
         wanted = _labels(name, domain)
         present = [label for label in wanted if label in columns]
         if present and name in free:
@@ -49,13 +49,13 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
             raise InputError(f"{path} has {present[0]!r} but no column {missing!r}.")
         if present:
             table = np.array([columns[label] for label in wanted]).T
-            _check_inside(path, wanted, table, domain.boxes[name])
-            known[name] = table.reshape(-1, *domain.boxes[name].shape)
+            _check_inside(path, wanted, table, domain.measures[name])
+            known[name] = table.reshape(-1, *domain.measures[name].shape)
     return Observed(known, columns[VALUE], columns.get(NOISE))
 
 
 def _labels(name: str, domain: Domain) -> list[str]:
-    shape = domain.boxes[name].shape
+    shape = domain.measures[name].shape
     if not shape:
         return [name]
     return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
@@ -83,9 +83,9 @@ def _cells(path: Path) -> list[list[str]]:
 
 
 def _check_header(path: Path, header: list[str], domain: Domain) -> None:
-    labels = [label for name in domain.boxes for label in _labels(name, domain)]
+    labels = [label for name in domain.measures for label in _labels(name, domain)]
     if unknown := [name for name in header if name not in (*labels, VALUE, NOISE)]:
-        expected = ", ".join([*labels, VALUE, NOISE] if len(labels) <= 12 else [*domain.boxes])
+        expected = ", ".join([*labels, VALUE, NOISE] if len(labels) <= 12 else [*domain.measures])
         raise InputError(f"{path} has a column {unknown[0]!r}; expected some of: {expected}.")
     if doubled := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{path} has the column {doubled[0]!r} twice.")

@@ -73,8 +73,8 @@ def block_errors(case: Case, seed: int, block: int, corners: bool = False) -> Te
 
 def nearest_corners(domain: Domain, inputs: Tensor) -> Tensor:
     """Each input at an end of its interval, t at the last.  Shape: `(N, dim)` → `(N, dim)`."""
-    low = vector([v for box in domain.boxes.values() for v in box.low]).to(inputs)
-    high = vector([v for box in domain.boxes.values() for v in box.high]).to(inputs)
+    low = vector([v for box in domain.measures.values() for v in box.low]).to(inputs)
+    high = vector([v for box in domain.measures.values() for v in box.high]).to(inputs)
     low[domain.slices()["t"]] = high[domain.slices()["t"]]  # at the first nothing has happened yet
     return torch.where(2 * inputs < low + high, low, high)
 

@@ -129,7 +129,7 @@ def make_manifest(run: Run, domain: Domain, **outcome: Any) -> Manifest:
 
 def record_domain(domain: Domain) -> dict[str, MeasureRecord]:
     """The domain's measures by variable."""
-    return {name: MeasureRecord(**box.record()) for name, box in domain.boxes.items()}
+    return {name: MeasureRecord(**box.record()) for name, box in domain.measures.items()}
 
 
 def read_domain(record: dict[str, MeasureRecord], exchanged: Sequence[str] = ()) -> Domain:

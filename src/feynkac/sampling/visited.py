@@ -24,7 +24,7 @@ class VisitedDomain(Domain):
 
     def __init__(self, family: Family, scheme: Scheme) -> None:
         self.family, self.scheme = family, scheme
-        boxes = dict(family.domain.boxes)
+        boxes = dict(family.domain.measures)
         visits = self._visits(PILOT, make_generator(0, "visited"), torch.float64)
         states = visits[:, family.domain.slices()["x"]]
         low, high = states.quantile(torch.tensor([TAIL, 1.0 - TAIL], dtype=states.dtype), dim=0)

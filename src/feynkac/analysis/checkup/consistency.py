@@ -88,7 +88,7 @@ def beginning(subject: Subject) -> Finding:
     """Does u(x, t) → φ(x) as t → 0?"""
     family, name = subject.family, "closed form, t = 0"
     assert isinstance(family, ClosedForm)
-    if earliest := family.domain.boxes["t"].low[0]:
+    if earliest := family.domain.measures["t"].low[0]:
         return Finding(name, "ok", f"the domain begins at t = {earliest:g}: not looked at")
     x, t, p = _inside(family)
     with torch.no_grad():
@@ -142,4 +142,4 @@ def _inside(family: Family) -> Point:
     """Random inputs away from t = 0, in float64."""
     inputs = family.domain.sample(INPUTS, make_generator(0, "inside"), torch.float64)
     x, t, p = family.domain.split(inputs)
-    return Point(x, t.clamp_min(EARLIEST * family.domain.boxes["t"].high[0]), p)
+    return Point(x, t.clamp_min(EARLIEST * family.domain.measures["t"].high[0]), p)

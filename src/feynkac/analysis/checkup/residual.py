@@ -100,7 +100,7 @@ def _potential(family: Family, value: Tensor, x: Tensor, p: Params) -> list[Tens
 
 
 def _half_widths(family: Family) -> Tensor:
-    box = family.domain.boxes["x"]
+    box = family.domain.measures["x"]
     low, high = box.bounds(family.domain.mean)  # float64
     return (high - low) / 2
 

@@ -87,7 +87,7 @@ def market(**more: Box) -> Domain:
     """Where asset, time to maturity, volatility, rate, dividend and strike live.
 
     Example:
-        >>> list(market(barrier=Box(70, 85)).boxes)
+        >>> list(market(barrier=Box(70, 85)).measures)
         ['x', 't', 'sigma', 'rate', 'dividend', 'strike', 'barrier']
     """
     return Domain(
