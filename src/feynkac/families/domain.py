@@ -25,10 +25,8 @@ from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.families.point import Params, Point
 
-RESERVED = {
-    *("extrapolate", "name", "first", "second", "direction", "tolerance", "effort", "seed"),
-    *("report", "corrected", "free", "values", "value", "noise", "model"),
-}
+At = Mapping[str, Any] | None
+"""Values of variables by name, or none but those given as keywords."""
 
 
 class Domain:
@@ -53,7 +51,7 @@ class Domain:
     """Variables whose entries may change places, see `exchanging`."""
 
     @torch.inference_mode(False)  # its bounds serve autograd later, wherever it is made
-    def __init__(self, *, x: Measure, t: Measure, **parameters: Measure) -> None:
+    def __init__(self, /, *, x: Measure, t: Measure, **parameters: Measure) -> None:
         self.measures = {"x": x, "t": t, **parameters}
         for name, measure in self.measures.items():
             _check_variable(name, measure)
@@ -269,12 +267,31 @@ def _check_variable(name: str, measure: Measure) -> None:
         )
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
-    if name in RESERVED:
-        raise InputError(f"{name!r} is an argument of Solution's methods; rename the parameter.")
     if name == "x" and len(measure.shape) > 1:
         raise InputError(f"x must have shape () or (d,), got {measure.shape}.")
     if name == "t" and (measure.shape != () or measure.low[0] < 0):
         raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {measure}.")
+
+
+def by_name(at: At, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of variables, given as one mapping, as keywords, or some this way and some that.
+
+    The mapping serves variables whose names are also options of the method that is called.
+
+    Example:
+        >>> by_name({"noise": 0.3}, {"x": 9.5})
+        {'noise': 0.3, 'x': 9.5}
+    """
+    if at is None:
+        return dict(keywords)
+    if not isinstance(at, Mapping):
+        raise InputError(
+            "variables are given as keywords or as one mapping by name, as in "
+            f"{{'x': 9.5, 't': 0.5}}; got {type(at).__name__}."
+        )
+    if twice := [name for name in at if name in keywords]:
+        raise InputError(f"{twice[0]} is given twice, in the mapping and as a keyword.")
+    return {**at, **keywords}
 
 
 def in_blocks(

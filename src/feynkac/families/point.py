@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Params:
-    """The parameters γ by name: `p.sigma`, `p.strike`.
+    """The parameters γ by name: `p.sigma`, `p.strike`. Any name will do: there are no methods.
 
     Example:
         >>> import torch
@@ -20,7 +20,7 @@ class Params:
         tensor([0.3000])
     """
 
-    def __init__(self, **values: Tensor) -> None:
+    def __init__(self, /, **values: Tensor) -> None:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Tensor:

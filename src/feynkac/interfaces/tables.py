@@ -1,7 +1,8 @@
-"""Observations from a CSV file: a column a variable, `value`, and `noise` if it is known.
+"""Observations from a CSV file: one column per variable, `value`, and `noise` if it is known.
 
 A vector's entries have columns x[0], x[1], …; a matrix's sigma[0,1]. Variables without a column are
-given otherwise, once for all rows.
+given otherwise, once for all rows. Where a family has a variable called `value` or `noise`, what was
+observed has the column `observed_value` or `observed_noise`.
 """
 
 import csv
@@ -36,7 +37,8 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
             or lies outside the domain.
     """
     header, *rows = _cells(path)
-    _check_header(path, header, domain)
+    value, noise = (_observed(column, domain) for column in (VALUE, NOISE))
+    _check_header(path, header, domain, value, noise)
     columns = _columns(path, header, rows)
     known = {}
     for name in domain.measures:
@@ -51,7 +53,14 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
             table = np.array([columns[label] for label in wanted]).T
             _check_inside(path, wanted, table, domain.measures[name])
             known[name] = table.reshape(-1, *domain.measures[name].shape)
-    return Observed(known, columns[VALUE], columns.get(NOISE))
+    return Observed(known, columns[value], columns.get(noise))
+
+
+def _observed(column: str, domain: Domain) -> str:
+    """The name of the column with what was observed; no variable has it."""
+    while column in domain.measures:
+        column = f"observed_{column}"
+    return column
 
 
 def _labels(name: str, domain: Domain) -> list[str]:
@@ -82,15 +91,15 @@ def _cells(path: Path) -> list[list[str]]:
     return [[cell.strip().replace(" ", "") for cell in rows[0]], *rows[1:]]
 
 
-def _check_header(path: Path, header: list[str], domain: Domain) -> None:
+def _check_header(path: Path, header: list[str], domain: Domain, value: str, noise: str) -> None:
     labels = [label for name in domain.measures for label in _labels(name, domain)]
-    if unknown := [name for name in header if name not in (*labels, VALUE, NOISE)]:
-        expected = ", ".join([*labels, VALUE, NOISE] if len(labels) <= 12 else [*domain.measures])
+    if unknown := [name for name in header if name not in (*labels, value, noise)]:
+        expected = ", ".join([*labels, value, noise] if len(labels) <= 12 else [*domain.measures])
         raise InputError(f"{path} has a column {unknown[0]!r}; expected some of: {expected}.")
     if doubled := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{path} has the column {doubled[0]!r} twice.")
-    if VALUE not in header:
-        raise InputError(f"{path} has no column {VALUE!r}, the observed numbers.")
+    if value not in header:
+        raise InputError(f"{path} has no column {value!r}, the observed numbers.")
 
 
 def _columns(path: Path, header: list[str], rows: list[list[str]]) -> Mapping[str, list[float]]:
