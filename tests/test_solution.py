@@ -1,7 +1,7 @@
 """The Solution: what is loaded computes what was saved, and only what it was asked inside."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
+from feynkac.runs.run import record_family
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.solution import Solution
 
@@ -285,6 +286,37 @@ class Ordered(fk.Family):
 
     def initial(self, x, p):
         return x
+
+
+WIDE = fk.BlackScholes().on(x=fk.Box(5, 20), sigma=fk.LogUniform(0.1, 0.6))
+
+
+def test_a_built_in_family_on_another_domain_is_loaded_on_it(tmp_path):
+    saved = quick(WIDE, ARCHITECTURES["multilevel"])
+    saved.save(tmp_path)
+    loaded = fk.load(tmp_path)
+    assert loaded.family == WIDE
+    assert loaded.family.domain == WIDE.domain
+    at = {"x": [6.0, 19.0], "t": 0.5, "sigma": 0.3, "strike": 11.0}
+    assert torch.equal(loaded(at), saved(at))
+    assert fk.load(tmp_path, WIDE).family == WIDE
+    assert fk.load(tmp_path, fk.BlackScholes()).family == WIDE
+
+
+def test_a_family_on_a_third_domain_is_refused(tmp_path):
+    quick(WIDE, ARCHITECTURES["multilevel"]).save(tmp_path)
+    with pytest.raises(ArtifactError, match="was trained for another family"):
+        fk.load(tmp_path, WIDE.on(t=fk.Box(0, 2)))
+
+
+def test_a_domain_is_part_of_a_run(tmp_path):
+    plain, wide = (record_family(family) for family in (fk.BlackScholes(), WIDE))
+    assert plain.domain is None
+    assert wide.domain == WIDE.domain.record()
+    assert plain == replace(wide, domain=None)
+    fk.solve(fk.BlackScholes(), steps=1, batch_size=32, out=tmp_path)
+    with pytest.raises(ArtifactError, match=r"family\.domain is None there"):
+        fk.solve(WIDE, steps=1, batch_size=32, out=tmp_path)
 
 
 # Calling

@@ -410,6 +410,44 @@ def test_domains_are_the_same_if_all_that_matters_is():
     assert len({*one, *two}) == len(one)
 
 
+def jointly(count, generator, dtype):
+    """x = t, now and then above 1."""
+    t = 1.1 * torch.rand(count, 1, generator=generator, dtype=dtype)
+    return torch.cat([t, t], dim=-1)
+
+
+def test_all_variables_may_be_drawn_together(generator):
+    plain = Domain(x=Box(0, 1), t=Box(0, 1))
+    joint = plain.drawn_by(jointly)
+    x, t, _ = joint.split(joint.sample(1000, generator))
+    assert torch.equal(x, t)
+    assert (x == 1.0).any()
+    assert joint.contains(joint.sample(100, generator)).all()
+    assert joint != plain
+    assert joint == plain.drawn_by(jointly)
+    assert plain.sampler is None
+    assert joint.replacing(t=Box(0, 2)).sampler is None
+    assert torch.equal(joint.mean, plain.mean)
+
+
+def test_a_domain_as_plain_data():
+    domain = Domain(x=Box(0, 1, shape=(2,)), t=LogUniform(0.1, 1)).exchanging("x")
+    assert domain.record() == {
+        "measures": {
+            "x": {"shape": [2], "low": [0.0, 0.0], "high": [1.0, 1.0]},
+            "t": {
+                "shape": [],
+                "low": [0.1],
+                "high": [1.0],
+                "kind": "log-uniform",
+                "parameters": {},
+            },
+        },
+        "exchanged": ["x"],
+    }
+    assert domain.drawn_by(jointly).record() == domain.record() | {"joint": True}
+
+
 def test_a_domain_is_shown_with_what_exchanges():
     shown = "Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1)).exchanging('x')"
     assert repr(Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1)).exchanging("x")) == shown

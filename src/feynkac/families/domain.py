@@ -9,9 +9,11 @@ An input λ = (x, t, γ) lives in two forms:
 - split, a `Point(x, t, p)` of views into it, which is what a family's formulas read.
 """
 
+import copy
+import json
 import keyword
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,10 @@ from feynkac.families.measures.box import Box
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.families.point import Params, Point
+from feynkac.families.values import as_variable
 
-At = Mapping[str, Any] | None
-"""Values of variables by name, or none but those given as keywords."""
+JointSampler = Callable[[int, torch.Generator, torch.dtype], Tensor]
+"""`sampler(count, generator, dtype)` → flat inputs `(count, dim)`."""
 
 
 class Domain:
@@ -37,7 +40,8 @@ class Domain:
         t: scalar box with lower bound ≥ 0.
         parameters: one box per parameter, of any shape.
 
-    Each is the law of its variable, and the variables are independent.
+    Each is the law of its variable, and the variables are independent, unless `drawn_by` says
+    otherwise. A domain is not changed; its methods return others.
 
     Example:
         >>> domain = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
@@ -49,6 +53,8 @@ class Domain:
     """The law of each variable, by name; their order is that of the flat input."""
     exchanged: tuple[str, ...]
     """Variables whose entries may change places, see `exchanging`."""
+    sampler: JointSampler | None
+    """Draws all variables together, see `drawn_by`; None: they are independent."""
 
     @torch.inference_mode(False)  # its bounds serve autograd later, wherever it is made
     def __init__(self, /, *, x: Measure, t: Measure, **parameters: Measure) -> None:
@@ -63,12 +69,13 @@ class Domain:
         self._sizes = [measure.size for measure in measures]
         where = self.slices()
         self._uneven = [(where[n], m) for n, m in self.measures.items() if not isinstance(m, Box)]
-        self.exchanged = ()
+        self.exchanged, self.sampler = (), None
 
     def __repr__(self) -> str:
         written = ", ".join(f"{name}={measure}" for name, measure in self.measures.items())
         names = ", ".join(map(repr, self.exchanged))
-        return f"Domain({written})" + (f".exchanging({names})" if names else "")
+        shown = f"Domain({written})" + (f".exchanging({names})" if names else "")
+        return shown if self.sampler is None else f"{shown}.drawn_by({self.sampler})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Domain) and self._all() == other._all()
@@ -78,7 +85,7 @@ class Domain:
 
     def _all(self) -> tuple[object, ...]:
         """What makes two domains the same: laws, the order of variables, which of them exchange."""
-        return tuple(self.measures.items()), self.exchanged
+        return tuple(self.measures.items()), self.exchanged, self.sampler
 
     @property
     def dim(self) -> int:
@@ -109,6 +116,8 @@ class Domain:
         self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Tensor:
         """Independent inputs.  Shape: `(count, dim)`, on the generator's device."""
+        if self.sampler is not None:
+            return self.nearest(self.sampler(count, generator, dtype))
         device = generator.device
         uniform = torch.rand(count, self.dim, generator=generator, dtype=dtype, device=device)
         low, high = self._low.to(device, dtype), self._high.to(device, dtype)
@@ -131,14 +140,59 @@ class Domain:
     def exchanging(self, *names: str) -> "Domain":
         """A copy that knows: u stays the same if the entries of these variables change places."""
         check_exchange(self.measures, names)
-        found = Domain(**self.measures)
+        found = copy.copy(self)
         found.exchanged = names
         return found
+
+    def drawn_by(self, sampler: JointSampler) -> "Domain":
+        """A copy whose inputs are drawn by `sampler`, all variables together.
+
+        Args:
+            sampler: `sampler(count, generator, dtype)` returns flat inputs `(count, dim)` and takes
+                all its randomness from the generator. What lies outside the bounds is moved onto
+                them. The network's inputs are normalised by the measures, as without it.
+
+        Example:
+            >>> domain = Domain(x=Box(0, 1), t=Box(0, 1))
+            >>> def late(count, generator, dtype):
+            ...     x = torch.rand(count, 1, generator=generator, dtype=dtype)
+            ...     return torch.cat([x, x.sqrt()], dim=-1)
+            >>> domain.drawn_by(late).sample(3, torch.Generator().manual_seed(0)).shape
+            torch.Size([3, 2])
+        """
+        found = copy.copy(self)
+        found.sampler = sampler
+        return found
+
+    def replacing(self, /, **measures: Measure) -> "Domain":
+        """A copy with other laws of some variables; all variables are then independent.
+
+        Example:
+            >>> Domain(x=Box(9, 10), t=Box(0, 1)).replacing(x=Box(8, 12))
+            Domain(x=Box(8, 12), t=Box(0, 1))
+        """
+        if unknown := [name for name in measures if name not in self.measures]:
+            known = ", ".join(self.measures)
+            raise InputError(f"there is no variable {unknown[0]!r}; the domain has {known}.")
+        found = Domain(**{**self.measures, **measures})
+        return found.exchanging(*self.exchanged) if self.exchanged else found
 
     def ordered(self, inputs: Tensor) -> Tensor:
         """Exchangeable entries in order, see `exchange.py`.  Shape: `(…, dim)` → `(…, dim)`."""
         places = [self.slices()[name] for name in self.exchanged]
         return in_order(inputs, places) if places else inputs
+
+    def record(self) -> dict[str, Any]:
+        """As plain data; of a joint sampler it says that there is one.
+
+        Example:
+            >>> Domain(x=Box(0, 1), t=Box(0, 1)).record()["measures"]["x"]
+            {'shape': [], 'low': [0.0], 'high': [1.0]}
+        """
+        laws = {name: measure.record() for name, measure in self.measures.items()}
+        joint = {} if self.sampler is None else {"joint": True}
+        plain: dict[str, Any] = json.loads(json.dumps({"measures": laws, **joint}))
+        return plain | {"exchanged": list(self.exchanged)}
 
     def split(self, inputs: Tensor) -> Point:
         """Views of the flat input by variable.  Shape: `(…, dim)` → `Point`."""
@@ -179,7 +233,7 @@ class Domain:
     def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
         """The common leading axes, and every variable expanded to them."""
         self._check_names(values)
-        tensors = {name: _tensor(name, law, values[name]) for name, law in self.measures.items()}
+        tensors = {name: as_variable(name, law.shape, values[name]) for name, law in self.measures.items()}
         leads = [v.shape[: v.ndim - len(self.measures[n].shape)] for n, v in tensors.items()]
         try:
             lead = np.broadcast_shapes(*leads)
@@ -273,27 +327,6 @@ def _check_variable(name: str, measure: Measure) -> None:
         raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {measure}.")
 
 
-def by_name(at: At, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of variables, given as one mapping, as keywords, or some this way and some that.
-
-    The mapping serves variables whose names are also options of the method that is called.
-
-    Example:
-        >>> by_name({"noise": 0.3}, {"x": 9.5})
-        {'noise': 0.3, 'x': 9.5}
-    """
-    if at is None:
-        return dict(keywords)
-    if not isinstance(at, Mapping):
-        raise InputError(
-            "variables are given as keywords or as one mapping by name, as in "
-            f"{{'x': 9.5, 't': 0.5}}; got {type(at).__name__}."
-        )
-    if twice := [name for name in at if name in keywords]:
-        raise InputError(f"{twice[0]} is given twice, in the mapping and as a keyword.")
-    return {**at, **keywords}
-
-
 def in_blocks(
     lead: tuple[int, ...], parts: list[Tensor], rows: int
 ) -> Iterator[tuple[tuple[int, ...], list[Tensor]]]:
@@ -310,40 +343,6 @@ def in_blocks(
 def _seen(tensor: Tensor) -> Tensor:
     """All numbers of a tensor that may belong to a transform of `torch.func`, such as vmap."""
     return torch.func.debug_unwrap(tensor)
-
-
-def _tensor(name: str, law: Measure, value: Any) -> Tensor:
-    try:
-        tensor = _as_tensor(value)
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
-    if tensor.is_complex():
-        raise InputError(f"{name} must be a real number or an array of them, got {value!r}.")
-    rank = len(law.shape)
-    if tensor.ndim == 0:
-        return tensor.expand(law.shape)
-    if tensor.ndim < rank or tuple(tensor.shape[tensor.ndim - rank :]) != law.shape:
-        expected = ", ".join(["…", *map(str, law.shape)])
-        raise InputError(f"{name} must have shape ({expected}), got {tuple(tensor.shape)}.")
-    return tensor
-
-
-def _as_tensor(value: Any) -> Tensor:
-    """Tensors and arrays as they are, gradients included; all else as float64."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, np.ndarray):
-        # torch takes no negative strides and warns of read-only arrays
-        usable = value.flags.writeable and all(step >= 0 for step in value.strides)
-        return torch.as_tensor(value if usable else value.copy())
-    if _holds_tensors(value):  # torch.as_tensor would cut their gradients off
-        return torch.stack([_as_tensor(v).to(torch.float64) for v in value])
-    return torch.as_tensor(value, dtype=torch.float64)
-
-
-def _holds_tensors(value: Any) -> bool:
-    listed = isinstance(value, list | tuple)
-    return listed and any(isinstance(v, Tensor) or _holds_tensors(v) for v in value)
 
 
 def _unravel(index: int, shape: tuple[int, ...]) -> list[int]:

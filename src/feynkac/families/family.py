@@ -22,33 +22,39 @@ base classes, found with `isinstance`:
   `NamedGreeks` (derivatives with names).
 """
 
+import dataclasses
 import functools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.measures.measure import Measure
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, at_time
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Family(ABC):
     """A family of PDEs indexed by γ. Subclass it as a frozen dataclass.
 
     Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes.
     """
 
+    other_domain: Domain | None = field(default=None, kw_only=True, repr=False)
+    """Where to solve it, if not on the domain that its class says; see `on`."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """A domain is asked for many times per step, so it is built once per instance."""
+        """The domain is `other_domain`, or as written; that is built once per instance, for speed."""
         super().__init_subclass__(**kwargs)
         written = cls.__dict__.get("domain")
         if isinstance(written, property) and written.fget is not None:
-            once = functools.cached_property(written.fget)
+            once = functools.cached_property(_chosen_domain(written.fget))
             once.__set_name__(cls, "domain")
             cls.domain = once  # type: ignore[assignment]
 
@@ -82,10 +88,53 @@ class Family(ABC):
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """φ(x).  Shape: `(…, d)` → `(…, 1)`."""
 
+    def on(self, domain: Domain | None = None, /, **measures: Measure) -> Self:
+        """The same equation on another domain, or with other laws of some of its variables.
+
+        Args:
+            domain: with the same variables, each of the same shape; by default the family's.
+            measures: laws that replace those of the domain.
+
+        Example:
+            >>> from feynkac.families.measures.box import Box
+            >>> from feynkac.families.models.black_scholes import BlackScholes
+            >>> BlackScholes().on(x=Box(8.0, 12.0)).domain.measures["x"]
+            Box(8, 12)
+        """
+        own: Self = dataclasses.replace(self, other_domain=None)
+        chosen = self.domain if domain is None else domain
+        chosen = chosen.replacing(**measures) if measures else chosen
+        _require_same_variables(own, chosen)
+        if chosen == own.domain:
+            return own
+        return dataclasses.replace(own, other_domain=chosen)
+
     @classmethod
     def name(cls) -> str:
         """The class name in kebab case: `BlackScholes` is `black-scholes`."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+def _chosen_domain(written: Callable[[Any], Domain]) -> Callable[[Any], Domain]:
+    """The getter of a family's domain, from the one that its author wrote."""
+
+    @functools.wraps(written)
+    def chosen(family: Family) -> Domain:
+        return written(family) if family.other_domain is None else family.other_domain
+
+    return chosen
+
+
+def _require_same_variables(family: Family, domain: Domain) -> None:
+    expected, found = (
+        {name: measure.shape for name, measure in one.measures.items()}
+        for one in (family.domain, domain)
+    )
+    if expected != found:
+        raise InputError(
+            f"{type(family).__name__} has the variables {expected} (name and shape), but the other "
+            f"domain has {found}; give the same ones."
+        )
 
 
 class Discount(ABC):

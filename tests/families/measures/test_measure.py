@@ -333,7 +333,7 @@ def test_a_free_variable_is_bounded_by_its_measure(solution):
 def test_a_control_keeps_the_measures_of_the_parameters(solution, folder):
     accompanied = fk.add_control(solution, "1s", folder)
     loaded = fk.load(folder, family=Heat()).control
-    assert loaded.domain == accompanied.control.domain
+    assert loaded.domain.measures == accompanied.control.domain.measures
     assert loaded.domain.measures["sigma"] == LogUniform(0.05, 0.8)
     inputs = torch.tensor([[-1.0, 0.5, 0.3, 0.2], [0.5, 0.1, 0.7, 0.9]])
     assert torch.equal(loaded.map(inputs), accompanied.control.map(inputs))
