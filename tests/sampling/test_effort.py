@@ -8,7 +8,7 @@ from feynkac.sampling import effort
 from feynkac.sampling.effort import (
     FEWEST_INPUTS,
     FEWEST_PATHS,
-    NODES,
+    TRAPEZOID_NODES,
     REPLICATES,
     fixed_effort,
     paths_of,
@@ -37,7 +37,7 @@ def test_a_pilot_finds_the_quietest_noise(family, scheme, kind):
 
 
 def test_the_trapezoidal_rule_takes_few_nodes():
-    assert paths_of(Trapezoid(), 2**11) == NODES
+    assert paths_of(Trapezoid(), 2**11) == TRAPEZOID_NODES
     assert paths_of(Sobol(), 2**11) == 2**11
 
 

@@ -34,7 +34,7 @@ from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.sampling.labels import differential_labels, payoffs
 from feynkac.sampling.noise.noise import Draw, Independent, Shape, make_generator, normals
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.path import moments, weak_order
+from feynkac.sampling.path import path_states, weak_order
 from feynkac.sampling.reference import monte_carlo, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
@@ -810,11 +810,11 @@ def test_aligned_points_see_the_same_paths(family, at):
 # The path itself
 
 
-def test_moments_run_from_start_to_end_of_a_duration(generator):
+def test_states_run_from_start_to_end_of_a_duration(generator):
     family = Heated()
     x, t, p = family.domain.split(family.domain.sample(6, generator, torch.float64)[:, None])
     z = normals(4, (6, 3), 1, generator, torch.float64)
-    path = list(moments(family, EulerMaruyama(4), x, t, p, z, duration=0.25 * t))
+    path = list(path_states(family, EulerMaruyama(4), x, t, p, z, duration=0.25 * t))
     assert len(path) == 5
     assert torch.equal(path[0].state, x.expand(6, 3, 1))
     for k, moment in enumerate(path):

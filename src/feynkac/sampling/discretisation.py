@@ -105,5 +105,15 @@ def refined(scheme: Scheme) -> Scheme:
 
 def coarsened(z: Tensor, increments: int) -> Tensor:
     """Normals of half as many steps on the same path; of the rest every second one stays."""
-    pairs = z[:increments].unflatten(0, (-1, 2)).sum(1) / math.sqrt(2.0)  # type: ignore[no-untyped-call]
-    return torch.cat([pairs, z[increments:][::2]])
+    return torch.cat([of_fewer_steps(z[:increments], increments // 2), z[increments:][::2]])
+
+
+def of_fewer_steps(z: Tensor, steps: int) -> Tensor:
+    """Normals of `steps` steps on the same path.  Shape: `(n, …)` → `(steps, …)`.
+
+    Example:
+        >>> of_fewer_steps(torch.tensor([1.0, 3.0, 2.0, 2.0]), 1)
+        tensor([4.])
+    """
+    parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
+    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]

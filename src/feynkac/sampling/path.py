@@ -39,7 +39,7 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
 
 
-class Moment(NamedTuple):
+class PathState(NamedTuple):
     """A path at one time: state `(…, d)`, time left `(…, 1)`, W `(…, 1)`, G `(…, outputs)`."""
 
     state: Tensor
@@ -92,11 +92,11 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         return family.controlled(x, t, p, z)
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
-    *_, last = moments(family, scheme, x, t, p, z)
+    *_, last = path_states(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
 
 
-def moments(
+def path_states(
     family: Family,
     scheme: Scheme,
     x: Tensor,
@@ -104,7 +104,7 @@ def moments(
     p: Params,
     z: Tensor,
     duration: Tensor | None = None,
-) -> Iterator[Moment]:
+) -> Iterator[PathState]:
     """The path at all steps, start and end included; it runs for `duration`, by default t.
 
     Shape: x `(…, d)`, t and duration `(…, 1)`, z `(draws, …, m)`.
@@ -117,18 +117,18 @@ def moments(
         yield moment
 
 
-def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> Moment:
+def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> PathState:
     """Paths that start beyond a wall have met it."""
     weight = torch.ones_like(x[..., :1])
     gained = weight.new_zeros(*x.shape[:-1], outputs(family))
-    moment = Moment(x, t, weight, gained, timed(family, p, t))
+    moment = PathState(x, t, weight, gained, timed(family, p, t))
     if not isinstance(family, Absorbing):
         return moment
     inside = (family.distance(x, moment.p) > 0).all(-1, keepdim=True).to(x.dtype)
     return _outside(family, moment._replace(weight=inside))
 
 
-def _outside(family: Family, moment: Moment) -> Moment:
+def _outside(family: Family, moment: PathState) -> PathState:
     """`moment` with what those have gained that start beyond a wall."""
     if not isinstance(family, BoundaryValue):
         return moment
@@ -136,7 +136,7 @@ def _outside(family: Family, moment: Moment) -> Moment:
     return moment._replace(gained=(1.0 - moment.weight) * value)
 
 
-def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -> Moment:
+def _move(family: Family, single: Scheme, start: PathState, h: Tensor, z: Tensor) -> PathState:
     """One step."""
     time = start.time - h
     middle = timed(family, start.p, start.time - 0.5 * h)
@@ -148,7 +148,7 @@ def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -
     return _gain(family, _discount(family, end, end, 0.5 * h), None, 0.5 * h)
 
 
-def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Moment:
+def _discount(family: Family, where: PathState, moment: PathState, h: Tensor) -> PathState:
     """`moment` with its weight discounted for a time h at the rate of `where`."""
     if not isinstance(family, Discount):
         return moment
@@ -156,7 +156,7 @@ def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Momen
     return moment._replace(weight=moment.weight * factor)
 
 
-def _gain(family: Family, moment: Moment, before: Moment | None, h: Tensor) -> Moment:
+def _gain(family: Family, moment: PathState, before: PathState | None, h: Tensor) -> PathState:
     """`moment` with what flowed in for a time h: at the rate of `before`, or its own."""
     if not isinstance(family, Source):
         return moment
@@ -165,7 +165,7 @@ def _gain(family: Family, moment: Moment, before: Moment | None, h: Tensor) -> M
     return moment._replace(gained=moment.gained + h * flow)
 
 
-def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
+def _absorb(family: Family, start: PathState, end: PathState, h: Tensor) -> PathState:
     """`end` with the part taken off that met a wall on the way, wall after wall."""
     assert isinstance(family, Absorbing)
     before = family.distance(start.state, start.p).clamp_min(0.0)
@@ -182,7 +182,7 @@ def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
 
 
 def _wall_value(
-    family: Family, wall: int, start: Moment, end: Moment, part: Tensor, h: Tensor
+    family: Family, wall: int, start: PathState, end: PathState, part: Tensor, h: Tensor
 ) -> Tensor | float:
     """g where the path met the wall, after `part` of a step."""
     if not isinstance(family, BoundaryValue):
@@ -202,7 +202,7 @@ def _nearest(family: BoundaryValue, wall: int, x: Tensor, p: Params) -> Tensor:
     return x - distance * normal / normal.square().sum(-1, keepdim=True)
 
 
-def _speed(family: Family, moment: Moment) -> Tensor:
+def _speed(family: Family, moment: PathState) -> Tensor:
     """|σ*∇ρ|² of each distance.  Shape: `(…, walls)`."""
     assert isinstance(family, Absorbing)
     x, p = moment.state.clone(), moment.p  # forward mode takes no broadcast views

@@ -12,7 +12,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.sampling.noise.noise import make_generator, normals
-from feynkac.sampling.path import moments
+from feynkac.sampling.path import path_states
 from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT_VISITS = 2**14  # from which the region is found
@@ -43,7 +43,7 @@ class Visits:
         share = torch.rand(t.shape, generator=generator, dtype=dtype, device=generator.device)
         z = normals(self.scheme.draws, (count, 1), noise_dim(self.family), generator, dtype)
         with torch.no_grad():
-            *_, last = moments(self.family, self.scheme, x, t, p, z, share * t)
+            *_, last = path_states(self.family, self.scheme, x, t, p, z, share * t)
         where = domain.slices()
         inputs[:, where["x"]] = last.state.squeeze(-2)
         inputs[:, where["t"]] = ((1.0 - share) * t).squeeze(-2)

@@ -9,12 +9,13 @@ with ψ the standard normal density and Ψ its distribution function. At v = 0 t
 F, and their derivatives those of the payoff.
 """
 
-import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from feynkac.families.formulas.normal_law import cdf, pdf
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.payoff import STYLES
 
 Formula = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -61,23 +62,3 @@ def moneyness(forward: Tensor, strike: Tensor, deviation: Tensor) -> tuple[Tenso
     v = positive(deviation)
     middle = (forward / strike).log() / v
     return middle + v / 2, middle - v / 2
-
-
-def root(t: Tensor) -> Tensor:
-    """√t for t ≥ 0, with slope 0 instead of ∞ at 0."""
-    return torch.where(t > 0, positive(t).sqrt(), 0.0)
-
-
-def cdf(z: Tensor) -> Tensor:
-    """Ψ(z), also in the far tail, where `torch.special.ndtr` is zero."""
-    return 0.5 * torch.erfc(-z / math.sqrt(2.0))
-
-
-def pdf(z: Tensor) -> Tensor:
-    """ψ(z)."""
-    return (-0.5 * z.square()).exp() / math.sqrt(2.0 * math.pi)
-
-
-def positive(v: Tensor) -> Tensor:
-    """1 where v = 0, so that no gradient divides by zero."""
-    return torch.where(v > 0, v, 1.0)

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from feynkac.families.formulas.expected_payoff import cdf, pdf, positive
+from feynkac.families.formulas.normal_law import cdf, pdf
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.formulas.quadrature import gauss_legendre
 from feynkac.families.payoff import INDICES, STYLES
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from feynkac.families.formulas.expected_payoff import cdf
+from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.measures.measure import (
     Integrated,
     fill,

@@ -23,7 +23,8 @@ from feynkac.families.family import (
     Greek,
     NamedGreeks,
 )
-from feynkac.families.formulas.expected_payoff import cdf, pdf, positive
+from feynkac.families.formulas.normal_law import cdf, pdf
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

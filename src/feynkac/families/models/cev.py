@@ -30,7 +30,7 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family, OwnSteps, Pays, Rate
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
 from feynkac.families.measures.box import Box

@@ -19,7 +19,7 @@ from feynkac.families.family import (
     Rate,
 )
 from feynkac.families.formulas.correlation import one_factor
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

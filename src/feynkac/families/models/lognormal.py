@@ -22,7 +22,8 @@ from feynkac.families.family import (
     Pays,
     Rate,
 )
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import AdditiveNoise, ClosedForm, ExactSampler, Family
-from feynkac.families.formulas.expected_payoff import bachelier, root
+from feynkac.families.formulas.expected_payoff import bachelier
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

@@ -26,7 +26,8 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import ControlVariate, Family, OwnSteps, Pays
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.formulas.power import power
 from feynkac.families.measures.box import Box
 from feynkac.families.models.cev import SCALE, elastic, elastic_step

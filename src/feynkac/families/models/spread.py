@@ -30,7 +30,9 @@ from feynkac.families.family import (
     Rate,
 )
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import black, pdf, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.normal_law import pdf
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
