@@ -8,8 +8,8 @@ from feynkac.sampling import effort
 from feynkac.sampling.effort import (
     FEWEST_INPUTS,
     FEWEST_PATHS,
-    TRAPEZOID_NODES,
     REPLICATES,
+    TRAPEZOID_NODES,
     fixed_effort,
     paths_of,
     quietest_noise,

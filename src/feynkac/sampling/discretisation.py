@@ -16,7 +16,7 @@ from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise, make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import CHUNK, Estimate, replicated
+from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
 from feynkac.sampling.schemes.scheme import Scheme
 
 FEWEST_PATHS = 16  # of a pilot
@@ -38,7 +38,7 @@ def estimate_bias(
         zero = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
         return Estimate(zero, zero)
     fine = refined(scheme)
-    rows = max(1, CHUNK // (fine.draws * noise_dim(family) * paths))
+    rows = max(1, NORMALS_AT_ONCE // (fine.draws * noise_dim(family) * paths))
     found = []
     for block in torch.split(inputs, rows):
         repeats = []

@@ -20,7 +20,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 
 ROUNDING = 1e-6  # relative; a few units in the last place of float32
-WIDTH, NODES = 4.5, 289  # of the quadrature: more change nothing in float64
+QUADRATURE_WIDTH, QUADRATURE_NODES = 4.5, 289  # more change nothing in float64
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -145,7 +145,8 @@ def _quadrature() -> tuple[Tensor, Tensor]:
 
     Shape: nodes `(n, 1)`, weights `(n, 1)`.
     """
-    s = torch.linspace(-WIDTH, WIDTH, NODES, dtype=torch.float64).unsqueeze(-1)
+    width, nodes = QUADRATURE_WIDTH, QUADRATURE_NODES
+    s = torch.linspace(-width, width, nodes, dtype=torch.float64).unsqueeze(-1)
     u = torch.sigmoid(math.pi * s.sinh())
     weights = s.cosh() * u * u.flip(0)
     below_one = 1.0 - 2.0**-53  # at 1 a quantile is the bound, however far that is

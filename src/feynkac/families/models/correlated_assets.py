@@ -23,7 +23,7 @@ from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
-LEAST = 1e-6  # price; a step of Euler may go below zero
+LEAST_PRICE = 1e-6  # a step of Euler may go below zero
 
 
 class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise):
@@ -65,7 +65,7 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, Commuti
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff."""
-        return self.payoff(x.clamp_min(LEAST), p.strike)
+        return self.payoff(x.clamp_min(LEAST_PRICE), p.strike)
 
     def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """x_i exp((r − ½σ_i²) t + σ_i √t B_i(1))."""

@@ -24,7 +24,7 @@ from feynkac.families.models.correlated_assets import CorrelatedAssets
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
-NODES = 40  # of the closed form
+CLOSED_FORM_NODES = 40
 LABEL_NODES = 20  # to 10⁻⁶ of 1 + u, at worst 10⁻⁴
 
 
@@ -63,7 +63,7 @@ class Rainbow(CorrelatedAssets, ExactSteps, ConditionalMean, ClosedForm):
         """By quadrature, in float64."""
         time, sigma, rho, rate, K = (v.double() for v in (t, p.sigma, p.rho, p.rate, p.strike))
         forward = x.double() * (rate * time).exp()
-        value = extreme(*self._option, forward, K, sigma * root(time), rho, NODES)
+        value = extreme(*self._option, forward, K, sigma * root(time), rho, CLOSED_FORM_NODES)
         u = ((-rate * time).exp() * value).to(x.dtype)
         return torch.where(t > 0, u, self.initial(x, p))
 

@@ -37,7 +37,7 @@ from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
-FAR, NODES = 8.0, 256  # deviations and nodes of the closed form
+FARTHEST, CLOSED_FORM_NODES = 8.0, 256  # deviations of Z, and nodes on them
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,9 @@ class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, Cl
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """By quadrature, in float64."""
         now = Params(**{name: getattr(p, name).double().unsqueeze(-2) for name in p})
-        z = torch.linspace(-FAR, FAR, NODES, dtype=torch.float64, device=x.device)[:, None]
-        weights = 2.0 * FAR / (NODES - 1) * pdf(z)
+        far, nodes = FARTHEST, CLOSED_FORM_NODES
+        z = torch.linspace(-far, far, nodes, dtype=torch.float64, device=x.device)[:, None]
+        weights = 2.0 * far / (nodes - 1) * pdf(z)
         values = self._given(x.double().unsqueeze(-2), t.double().unsqueeze(-2), now, z)
         return torch.where(t > 0, (weights * values).sum(-2).to(x.dtype), self.initial(x, p))
 

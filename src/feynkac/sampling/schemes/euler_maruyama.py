@@ -18,7 +18,7 @@ from feynkac.sampling.schemes.affine_flow import compiled_for, euler_steps
 from feynkac.sampling.schemes.fields import ito_fields
 from feynkac.sampling.schemes.scheme import Scheme
 
-BLOCK = 5  # steps compiled into one loop
+COMPILED_STEPS = 5  # in one loop
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -67,6 +67,6 @@ def _affine(x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
     increments = torch.bmm(fields, weights).unflatten(-1, (len(z), paths))  # type: ignore[no-untyped-call]
     state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
     move = compiled_for(euler_steps, state)
-    for block in increments.split(BLOCK, dim=2):
+    for block in increments.split(COMPILED_STEPS, dim=2):
         state = move(block, state)
     return state.mT.reshape(*lead, paths, dim)
