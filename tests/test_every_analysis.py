@@ -100,7 +100,7 @@ def test_a_controlled_certificate(solution, inputs):
 
 
 def test_calibration_and_uncertainty(solution, at):
-    scalars = [n for n, box in solution.family.domain.measures.items() if measure.size == 1]
+    scalars = [n for n, m in solution.family.domain.measures.items() if m.size == 1]
     free = scalars[-1]
     known = {name: value for name, value in at.items() if name != free}
     problem = solution.observe([free], solution(**at), noise=0.1, **known)

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from colliding import Colliding, Worse
 from scipy import stats
 from typer.testing import CliRunner
 
 import feynkac as fk
+from colliding import Colliding, Worse
 from feynkac.analysis.observations import make_problem
 from feynkac.interfaces.cli import app
 
@@ -143,6 +143,6 @@ def test_even_self_is_a_name():
     certain = solution.certify(at, seed=3, tolerance=100.0)
     assert certain.value.item() == pytest.approx(2.5)
     names = [name for name in at if name not in ("seed", "values")]
-    known = {name: 0.5 for name in names}
+    known = dict.fromkeys(names, 0.5)
     problem = solution.observe(["seed", "values"], [2.0, 2.5, 3.0], known, noise=0.1)
     assert problem.labels == ["seed", "values"]

@@ -1,6 +1,5 @@
 """Residuals and Jacobians of a calibration problem, and what cannot be one."""
 
-
 import numpy as np
 import pytest
 import torch

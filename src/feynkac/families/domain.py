@@ -233,7 +233,8 @@ class Domain:
     def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
         """The common leading axes, and every variable expanded to them."""
         self._check_names(values)
-        tensors = {name: as_variable(name, law.shape, values[name]) for name, law in self.measures.items()}
+        laws = self.measures.items()
+        tensors = {name: as_variable(name, law.shape, values[name]) for name, law in laws}
         leads = [v.shape[: v.ndim - len(self.measures[n].shape)] for n, v in tensors.items()]
         try:
             lead = np.broadcast_shapes(*leads)

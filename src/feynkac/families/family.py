@@ -50,7 +50,7 @@ class Family(ABC):
     """Where to solve it, if not on the domain that its class says; see `on`."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """The domain is `other_domain`, or as written; that is built once per instance, for speed."""
+        """The domain is `other_domain`, or as written and then built once per instance."""
         super().__init_subclass__(**kwargs)
         written = cls.__dict__.get("domain")
         if isinstance(written, property) and written.fget is not None:
@@ -64,11 +64,7 @@ class Family(ABC):
                 f"{cls.__name__} lacks {', '.join(sorted(missing))}: a family defines domain, "
                 "drift(x, p), diffusion(x, dw, p) and initial(x, p)."
             )
-        if issubclass(cls, ConditionalMean | ControlVariate) and not issubclass(cls, OwnSteps):
-            raise InputError(
-                f"{cls.__name__} has labels of its own (ConditionalMean, ControlVariate), but no "
-                "steps that they belong to; make it OwnSteps too, or ExactSteps."
-            )
+        _require_steps(cls)
         return super().__new__(cls)
 
     @property
@@ -113,6 +109,15 @@ class Family(ABC):
     def name(cls) -> str:
         """The class name in kebab case: `BlackScholes` is `black-scholes`."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+def _require_steps(cls: type) -> None:
+    """Labels of a family's own are those of paths of its own steps."""
+    if issubclass(cls, ConditionalMean | ControlVariate) and not issubclass(cls, OwnSteps):
+        raise InputError(
+            f"{cls.__name__} has labels of its own (ConditionalMean, ControlVariate), but no steps "
+            "that they belong to; make it OwnSteps too, or ExactSteps."
+        )
 
 
 def _chosen_domain(written: Callable[[Any], Domain]) -> Callable[[Any], Domain]:
@@ -306,7 +311,7 @@ class ControlVariate(ABC):
 
     @abstractmethod
     def controlled(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """What the path of `step` with these normals earns, minus its control, plus the mean of that.
+        """What the path of `step` with these normals earns, minus a control, plus its mean.
 
         Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, 1)`.
         """

@@ -1,8 +1,8 @@
 """Observations from a CSV file: one column per variable, `value`, and `noise` if it is known.
 
 A vector's entries have columns x[0], x[1], …; a matrix's sigma[0,1]. Variables without a column are
-given otherwise, once for all rows. Where a family has a variable called `value` or `noise`, what was
-observed has the column `observed_value` or `observed_noise`.
+given otherwise, once for all rows. Where a family has a variable called `value` or `noise`, the
+column with what was observed is `observed_value` or `observed_noise`.
 """
 
 import csv

@@ -62,7 +62,7 @@ def relative_bias(
     generator: torch.Generator,
     replicates: int = 8,
 ) -> Estimate:
-    """The same relative to 1 + |u|, as in Eq. (9)."""
+    """Estimated error of `scheme` relative to 1 + |u|, as in Eq. (9)."""
     setting = (family, scheme, noise, inputs, paths, generator)
     with torch.no_grad():
         bias = estimate_bias(*setting, replicates)

@@ -26,7 +26,7 @@ NORMALS = 2**27  # of all paths, if the size is fixed
 LEAST_NORMALS = 16  # what a path costs, however few it has
 FEWEST_PATHS, MOST_PATHS = 2**4, 2**11  # of one replicate
 FEWEST_INPUTS, MOST_INPUTS = 2**5, 2**10
-PATHS_PER_INPUT = 2  # so many times as many paths as inputs
+PATHS_PER_INPUT = 2  # ratio of paths to inputs
 TRAPEZOID_NODES = 2**6  # more than the rule needs
 PILOT_INPUTS, PILOT_PATHS = 16, 2**8
 TRIAL = 0.02  # share of the seconds that a trial should take, to be timed well
@@ -77,12 +77,12 @@ def _quietest(family: Family, scheme: Scheme, device: str) -> Noise:
 
 
 def paths_of(noise: Noise, paths: int) -> int:
-    """Of one replicate; the trapezoidal rule needs few."""
+    """How many paths one replicate takes; the trapezoidal rule needs few."""
     return min(paths, TRAPEZOID_NODES) if isinstance(noise, Trapezoid) else paths
 
 
 def fixed_effort(family: Family, scheme: Scheme) -> Effort:
-    """By the number of normals of a path.
+    """An effort that depends on the number of normals per path alone.
 
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
@@ -109,7 +109,7 @@ def timed_effort(
 
 
 def _divided(total: float, most: int) -> Effort:
-    """So many paths, among inputs that see all corners and paths that make each value sharp."""
+    """`total` paths divided among inputs, to see all corners, and paths, to make values sharp."""
     inputs = _power(math.sqrt(total / PATHS_PER_INPUT), FEWEST_INPUTS, MOST_INPUTS)
     return Effort(inputs, _power(total / inputs, FEWEST_PATHS, most))
 

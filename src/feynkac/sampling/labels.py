@@ -16,7 +16,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 
 def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
-    """Of each path.  Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, outputs)`."""
+    """What each path earns.  Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, outputs)`."""
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     return earned(family, scheme, x, t, p, z)
 

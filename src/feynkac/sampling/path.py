@@ -216,7 +216,7 @@ def _speed(family: Family, moment: PathState) -> Tensor:
 
 
 def weak_order(family: Family, scheme: Scheme) -> int | None:
-    """Of the labels in 1/steps; None: they have no discretisation error.
+    """Weak order of the labels in 1/steps; None: they have no discretisation error.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes

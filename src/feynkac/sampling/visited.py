@@ -61,8 +61,8 @@ def visited_domain(family: Family, scheme: Scheme) -> Domain:
     low, high = states.quantile(torch.tensor([TAIL, 1.0 - TAIL], dtype=states.dtype), dim=0)
     low = low.minimum(low.new_tensor(box.low))  # paths start anywhere in the box
     high = high.maximum(high.new_tensor(box.high))
-    edges = (bound.reshape(box.shape).tolist() for bound in (low, high))
-    measures["x"] = Box(*edges, shape=box.shape)
+    first, last = (bound.reshape(box.shape).tolist() for bound in (low, high))
+    measures["x"] = Box(first, last, shape=box.shape)
     measures["t"] = Box(0.0, measures["t"].high[0])
     return Domain(**measures).drawn_by(visits)
 

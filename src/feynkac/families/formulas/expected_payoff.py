@@ -33,7 +33,9 @@ LOGNORMAL: dict[str, Formula] = {
 
 
 def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
-    """Of a normal number with standard deviation v.  Shape: all `(…, 1)`, broadcast.
+    """The expected payoff of a normal number with standard deviation v.
+
+    Shape: all `(…, 1)`, broadcast.
 
     Example:
         >>> F, K, v = torch.tensor([[100.0], [100.0], [20.0]])
@@ -46,7 +48,9 @@ def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) ->
 
 
 def black(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
-    """Of a lognormal number whose logarithm has deviation v.  Shape: all `(…, 1)`, broadcast.
+    """The expected payoff of a lognormal number whose logarithm has deviation v.
+
+    Shape: all `(…, 1)`, broadcast.
 
     Example:
         >>> F, K, v = torch.tensor([[100.0], [100.0], [0.2]])

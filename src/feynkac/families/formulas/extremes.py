@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from feynkac.families.formulas.normal_law import cdf, pdf
-from feynkac.families.formulas.safe_root import positive
 from feynkac.families.formulas.quadrature import gauss_legendre
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.payoff import INDICES, STYLES
 
 CERTAIN = 6.0  # deviations at which Ψ is taken for 0 or 1
@@ -99,7 +99,7 @@ def all_below(alphas: Iterable[Tensor], rho: Tensor | None = None) -> Tensor:
 def _expected(
     style: str, above: Callable[[Tensor], Tensor], a: Tensor, b: Tensor, nodes: int
 ) -> Tensor:
-    """The same for K = 1, from P(I > e^y), which is 1 below a and 0 above b."""
+    """The expectation for K = 1, from P(I > e^y), which is 1 below a and 0 above b."""
     if style == "digital":
         return above(torch.zeros_like(a))
     if style == "call":

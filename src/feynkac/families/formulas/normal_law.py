@@ -1,4 +1,4 @@
-r"""The standard normal law:  density ψ(z) = e^{−z²/2}/√2π,  distribution function Ψ(z) = ∫_{−∞}^z ψ."""
+r"""The standard normal law:  density ψ(z) = e^{−z²/2}/√2π,  distribution function Ψ, Ψ′ = ψ."""
 
 import math
 

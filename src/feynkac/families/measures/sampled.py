@@ -40,7 +40,7 @@ class Sampled(Measure):
         high: upper bound.
         shape: of the variable.
         mean: of each coordinate, if known.
-        std: likewise.
+        std: standard deviation of each coordinate, if known.
 
     Example:
         >>> def arcsine(count, generator, dtype):
@@ -89,7 +89,7 @@ class Sampled(Measure):
 
     @property
     def parameters(self) -> Mapping[str, tuple[float, ...]]:
-        """All that can be written down of it."""
+        """Mean and standard deviation; the sampler itself cannot be written down."""
         return {"mean": self.average, "std": self.deviation}
 
     def draw(self, uniform: Tensor, generator: torch.Generator) -> Tensor:

@@ -30,9 +30,9 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family, OwnSteps, Pays, Rate
-from feynkac.families.formulas.safe_root import root
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params

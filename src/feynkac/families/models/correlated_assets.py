@@ -27,7 +27,7 @@ LEAST_PRICE = 1e-6  # a step of Euler may go below zero
 
 
 class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise):
-    """Base of options on `dim` assets; inputs x, t, sigma (an asset each), rho, rate, strike.
+    """Base of options on `dim` assets; inputs x, t, sigma (one per asset), rho, rate, strike.
 
     A subclass adds the fields `dim` and `payoff`.
     """
@@ -52,7 +52,7 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, Commuti
 
     @property
     def noise_dim(self) -> int:
-        """The common factor, and one an asset."""
+        """The common factor, and one per asset."""
         return self.dim + 1
 
     def drift(self, x: Tensor, p: Params) -> Tensor:

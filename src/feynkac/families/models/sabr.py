@@ -27,8 +27,8 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import ControlVariate, Family, OwnSteps, Pays
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
-from feynkac.families.formulas.safe_root import root
 from feynkac.families.formulas.power import power
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.models.cev import SCALE, elastic, elastic_step
 from feynkac.families.payoff import Payoff

@@ -9,7 +9,7 @@ MOST_CUBATURE_PATHS = 2**7
 
 
 def candidate_noises(normals: int, integrated: bool) -> list[Noise]:
-    """All that suit paths with so many normals.
+    """The kinds of noise that suit paths with this many normals.
 
     Args:
         normals: that the label of a path depends on.

@@ -1,8 +1,8 @@
 r"""Paths of affine families, entry by entry: x ← e^V x and x ← x + V(x) for V(x) = A x + a.
 
 In `exponential` and `euler_steps` each path has its own matrix (A | a), made of the fields of its
-input by one product for all paths. Paths run along the last axis, so that each entry of a matrix is a
-long row; where there are many, all arithmetic of a move is compiled into one loop over them.
+input by one product for all paths. Paths run along the last axis, so that each entry of a matrix is
+a long row; where there are many, all arithmetic of a move is compiled into one loop over them.
 In `exponential_of` all paths of an input have the same matrix, for times of their own.
 """
 
@@ -35,7 +35,7 @@ def exponential(field: Tensor, x: Tensor) -> Tensor:
 
 
 def powers(field: Tensor) -> Tensor:
-    """Columns of A, A², … for the affine field (A | a) on (x, 1), of which `exponential_of` is made.
+    """Columns of A, A², … for the affine field (A | a) on (x, 1), for `exponential_of`.
 
     Shape: `(…, d, d+1)` → `(…, SERIES_TERMS, (d+1) d)`.
     """

@@ -134,7 +134,7 @@ def affine_fields(p: Params) -> Tensor:
 
 
 def ito_fields(p: Params) -> Tensor:
-    """The same with μ in place of V_0."""
+    """The fields μ, V_1, …, V_d as matrices.  Shape: as `affine_fields`."""
     constant = p.sigma[..., -1].unsqueeze(-2)
     columns = torch.cat([p.sigma[..., :-1], constant], dim=-2)
     return torch.cat([p.mu.unsqueeze(-1), columns], dim=-1)

@@ -54,7 +54,7 @@ class NinomiyaVictoir(Scheme):
 
     @property
     def draws(self) -> int:
-        """A vector a step, and one more a step for the coins, if any, which all inputs share."""
+        """One vector per step, and another for its coin, if any, which all inputs share."""
         return (2 if self.noise == "general" else 1) * self.steps
 
     @property
@@ -63,7 +63,7 @@ class NinomiyaVictoir(Scheme):
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t of K paths an input.
+        """State at time t of K paths per input.
 
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
