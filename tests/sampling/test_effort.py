@@ -27,7 +27,7 @@ from feynkac.sampling.schemes.log_ode import LogOde
     ("family", "scheme", "kind"),
     [
         (BasketPut(2), LogOde(2), "sobol"),
-        (HeatParaboloid(3), Exact(), "spherical"),
+        (HeatParaboloid(3), Exact(), "spherical-radial"),
         (Heston(), FamilySteps(1), "trapezoid"),
         (MultiAsset(3, Payoff("put")), Exact(), "sobol"),
     ],

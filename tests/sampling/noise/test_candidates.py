@@ -8,10 +8,10 @@ from feynkac.sampling.noise.candidates import MOST_CUBATURE_PATHS, candidate_noi
 @pytest.mark.parametrize(
     ("normals", "integrated", "more"),
     [
-        (1, True, ["spherical", "trapezoid"]),
-        (1, False, ["spherical"]),
-        (2, True, ["spherical"]),
-        ((MOST_CUBATURE_PATHS - 1) // 2, False, ["spherical"]),
+        (1, True, ["spherical-radial", "trapezoid"]),
+        (1, False, ["spherical-radial"]),
+        (2, True, ["spherical-radial"]),
+        ((MOST_CUBATURE_PATHS - 1) // 2, False, ["spherical-radial"]),
         (MOST_CUBATURE_PATHS // 2, True, []),
     ],
 )

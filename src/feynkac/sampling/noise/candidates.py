@@ -18,7 +18,7 @@ def candidate_noises(normals: int, integrated: bool) -> list[Noise]:
 
     Example:
         >>> [noise.kind for noise in candidate_noises(1, integrated=True)]
-        ['antithetic', 'sobol', 'spherical', 'trapezoid']
+        ['antithetic', 'sobol', 'spherical-radial', 'trapezoid']
     """
     found: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
