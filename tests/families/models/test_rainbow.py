@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import QuantLib as ql  # noqa: N813
 import torch
-from feynkac.methods.fast.choices import suitable_scheme
 from oracles import dated, interior, market, maturity, quantlib_european
 
 from feynkac.errors import InputError
@@ -17,6 +16,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.payoff import Payoff
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
 from feynkac.sampling.noise.noise import Independent, make_generator
 from feynkac.sampling.noise.sobol import Sobol
