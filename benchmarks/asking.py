@@ -88,7 +88,7 @@ def certificates(solution, count):
 def calibration(solution, quotes=50):
     """Three parameters from fifty quotes: seconds of a fit."""
     domain = solution.family.domain
-    free = [name for name, box in domain.boxes.items() if box.size == 1 and name != "t"][:3]
+    free = [name for name, box in domain.measures.items() if box.size == 1 and name != "t"][:3]
     if len(free) < 3:
         return {}
     inputs = domain.sample(quotes, make_generator(5, "asking"), torch.float64)
@@ -98,7 +98,7 @@ def calibration(solution, quotes=50):
     with torch.no_grad():
         values = solution.quickly(inputs).squeeze(-1).double().numpy()
     known = {
-        name: inputs[:, columns].reshape(-1, *domain.boxes[name].shape).numpy()
+        name: inputs[:, columns].reshape(-1, *domain.measures[name].shape).numpy()
         for name, columns in where.items()
         if name not in free
     }

@@ -11,10 +11,10 @@ from feynkac.analysis.estimators import candidates
 from feynkac.analysis.martingale import Control
 from feynkac.runs.artifact import MANIFEST
 from feynkac.runs.folder import CONTROL
-from feynkac.sampling.visited import VisitedDomain
+from feynkac.sampling.visited import Visits
 
 FAMILY = fk.BlackScholes()
-ANYWHERE = fk.Domain(**{**FAMILY.domain.boxes, "x": fk.Box(1e-3, 1e3)})
+ANYWHERE = fk.Domain(**{**FAMILY.domain.measures, "x": fk.Box(1e-3, 1e3)})
 QUICK = fk.Effort(aim=1e-3)
 
 
@@ -77,7 +77,7 @@ def test_only_the_control_is_new(alone, accompanied):
     assert alone.control is None
     assert accompanied.control is not None
     assert replace(accompanied, control=None) == alone
-    assert isinstance(accompanied.control.domain, VisitedDomain)
+    assert isinstance(accompanied.control.domain.sampler, Visits)
     assert not any(p.requires_grad for p in accompanied.control.map.parameters())
 
 
@@ -90,7 +90,7 @@ def test_it_is_kept_in_the_folder_and_found_again(accompanied, folder, queries):
     assert (folder / CONTROL / MANIFEST).is_file()
     loaded = fk.load(folder)
     assert loaded.control is not None
-    assert loaded.control.domain == accompanied.control.domain
+    assert loaded.control.domain.measures == accompanied.control.domain.measures
     here, there = (s.certify_inputs(queries, effort=QUICK) for s in (accompanied, loaded))
     assert here.record() == there.record()
 

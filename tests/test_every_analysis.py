@@ -48,16 +48,15 @@ def inputs(solution):
 
 @pytest.fixture(scope="module")
 def at(solution, inputs):
-    boxes, where = solution.family.domain.boxes, solution.family.domain.slices()
-    return {n: inputs[:, where[n]].reshape(2, *box.shape) for n, box in boxes.items()}
+    measures, where = solution.family.domain.measures, solution.family.domain.slices()
+    return {n: inputs[:, where[n]].reshape(2, *m.shape) for n, m in measures.items()}
 
 
 def test_values_and_derivatives(solution, at):
     assert solution(**at).shape == (2,)
-    boxes = solution.family.domain.boxes
-    for name, box in boxes.items():
+    for name, measure in solution.family.domain.measures.items():
         assert solution.grad(name, **at).isfinite().all()
-        if box.size == 1:
+        if measure.size == 1:
             assert solution.hessian(name, "t", **at).isfinite().all()
     named = solution.greeks(**at)
     assert bool(named) == isinstance(solution.family, NamedGreeks)
@@ -101,7 +100,7 @@ def test_a_controlled_certificate(solution, inputs):
 
 
 def test_calibration_and_uncertainty(solution, at):
-    scalars = [n for n, box in solution.family.domain.boxes.items() if box.size == 1]
+    scalars = [n for n, m in solution.family.domain.measures.items() if m.size == 1]
     free = scalars[-1]
     known = {name: value for name, value in at.items() if name != free}
     problem = solution.observe([free], solution(**at), noise=0.1, **known)

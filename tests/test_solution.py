@@ -1,7 +1,7 @@
 """The Solution: what is loaded computes what was saved, and only what it was asked inside."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from feynkac.errors import ArtifactError, InputError
 from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
+from feynkac.runs.run import record_family
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.solution import Solution
 
@@ -71,7 +72,7 @@ def points(family: fk.Family, count: int = 17) -> dict[str, torch.Tensor]:
     inputs = family.domain.sample(count, torch.Generator().manual_seed(1))
     x, t, p = family.domain.split(inputs)
     named = {"x": x, "t": t, **{name: getattr(p, name) for name in p}}
-    shapes = {name: box.shape for name, box in family.domain.boxes.items()}
+    shapes = {name: box.shape for name, box in family.domain.measures.items()}
     return {name: value.reshape(count, *shapes[name]) for name, value in named.items()}
 
 
@@ -108,7 +109,7 @@ def test_what_is_loaded_computes_what_was_saved(tmp_path, family, architecture):
     loaded = fk.load(tmp_path / "run")
     at = points(family)
     assert torch.equal(loaded(**at), trained(**at))
-    for name in family.domain.boxes:
+    for name in family.domain.measures:
         assert torch.equal(loaded.grad(name, **at), trained.grad(name, **at))
     assert loaded.family == family
     assert loaded.manifest.history == trained.manifest.history
@@ -259,7 +260,7 @@ def test_a_family_whose_domain_has_changed_since_is_refused(tmp_path, own, user_
 
 def test_the_order_of_the_parameters_counts(tmp_path):
     first, second = Ordered(), Ordered(swapped=True)
-    assert dict(first.domain.boxes) == dict(second.domain.boxes)
+    assert dict(first.domain.measures) == dict(second.domain.measures)
     quick(first, ARCHITECTURES["multilevel"]).save(tmp_path)
     alter_run(tmp_path, "family", fields={"swapped": True})
     with pytest.raises(ArtifactError, match="the domain is another"):
@@ -285,6 +286,37 @@ class Ordered(fk.Family):
 
     def initial(self, x, p):
         return x
+
+
+WIDE = fk.BlackScholes().on(x=fk.Box(5, 20), sigma=fk.LogUniform(0.1, 0.6))
+
+
+def test_a_built_in_family_on_another_domain_is_loaded_on_it(tmp_path):
+    saved = quick(WIDE, ARCHITECTURES["multilevel"])
+    saved.save(tmp_path)
+    loaded = fk.load(tmp_path)
+    assert loaded.family == WIDE
+    assert loaded.family.domain == WIDE.domain
+    at = {"x": [6.0, 19.0], "t": 0.5, "sigma": 0.3, "strike": 11.0}
+    assert torch.equal(loaded(at), saved(at))
+    assert fk.load(tmp_path, WIDE).family == WIDE
+    assert fk.load(tmp_path, fk.BlackScholes()).family == WIDE
+
+
+def test_a_family_on_a_third_domain_is_refused(tmp_path):
+    quick(WIDE, ARCHITECTURES["multilevel"]).save(tmp_path)
+    with pytest.raises(ArtifactError, match="was trained for another family"):
+        fk.load(tmp_path, WIDE.on(t=fk.Box(0, 2)))
+
+
+def test_a_domain_is_part_of_a_run(tmp_path):
+    plain, wide = (record_family(family) for family in (fk.BlackScholes(), WIDE))
+    assert plain.domain is None
+    assert wide.domain == WIDE.domain.record()
+    assert plain == replace(wide, domain=None)
+    fk.solve(fk.BlackScholes(), steps=1, batch_size=32, out=tmp_path)
+    with pytest.raises(ArtifactError, match=r"family\.domain is None there"):
+        fk.solve(WIDE, steps=1, batch_size=32, out=tmp_path)
 
 
 # Calling

@@ -26,9 +26,10 @@ _NAMES = {
     "control": "add_control",
     "errors": "ArtifactError FeynkacError FeynkacWarning InputError Interrupted NonFiniteError",
     "families": """
-        Absorbing AffineLinear Bachelier Barrier BasketPut Beta BlackScholes
-        BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm ClosedPartials
-        Conditional Digital Discount Domain DoubleWell ExactSampler Family
+        Absorbing AdditiveNoise AffineLinear Bachelier Barrier BasketPut Beta
+        BlackScholes BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm
+        ClosedPartials CommutingNoise ConditionalMean ConstantDiscount ControlVariate
+        DiagonalNoise Digital Discount Domain DoubleWell ExactSampler ExactSteps Family
         GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
         Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
         Params Payoff Pays Rainbow Rate Sabr Sampled Source Spread TimeDependent
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from feynkac.errors import Interrupted as Interrupted
     from feynkac.errors import NonFiniteError as NonFiniteError
     from feynkac.families import Absorbing as Absorbing
+    from feynkac.families import AdditiveNoise as AdditiveNoise
     from feynkac.families import AffineLinear as AffineLinear
     from feynkac.families import Bachelier as Bachelier
     from feynkac.families import Barrier as Barrier
@@ -102,12 +104,17 @@ if TYPE_CHECKING:
     from feynkac.families import Channel as Channel
     from feynkac.families import ClosedForm as ClosedForm
     from feynkac.families import ClosedPartials as ClosedPartials
-    from feynkac.families import Conditional as Conditional
+    from feynkac.families import CommutingNoise as CommutingNoise
+    from feynkac.families import ConditionalMean as ConditionalMean
+    from feynkac.families import ConstantDiscount as ConstantDiscount
+    from feynkac.families import ControlVariate as ControlVariate
+    from feynkac.families import DiagonalNoise as DiagonalNoise
     from feynkac.families import Digital as Digital
     from feynkac.families import Discount as Discount
     from feynkac.families import Domain as Domain
     from feynkac.families import DoubleWell as DoubleWell
     from feynkac.families import ExactSampler as ExactSampler
+    from feynkac.families import ExactSteps as ExactSteps
     from feynkac.families import Family as Family
     from feynkac.families import GeometricBasket as GeometricBasket
     from feynkac.families import Greek as Greek

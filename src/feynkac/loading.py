@@ -12,7 +12,14 @@ from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, outputs
 from feynkac.networks.network import Network
-from feynkac.runs.artifact import MANIFEST, Manifest, read_artifact, read_domain, record_domain
+from feynkac.runs.artifact import (
+    MANIFEST,
+    Manifest,
+    as_trained,
+    read_artifact,
+    read_domain,
+    record_domain,
+)
 from feynkac.runs.folder import CONTROL
 from feynkac.runs.run import differences, record_family, settings_of
 
@@ -26,7 +33,7 @@ def read_solution(
         ArtifactError: they do not fit, or the family is needed and was not given.
     """
     manifest, weights = read_artifact(folder)
-    chosen = family or _rebuild_family(manifest)
+    chosen = as_trained(family or _rebuild_family(manifest), manifest.family)
     _require_trained_for(chosen, manifest, folder)
     network = _network(manifest, weights, chosen.domain, outputs(chosen), folder)
     return chosen, network, manifest, _read_control(folder / CONTROL)

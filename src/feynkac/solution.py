@@ -26,6 +26,7 @@ from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, s
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
 from feynkac.families.family import Family, Greek, NamedGreeks, outputs
+from feynkac.families.values import At, by_name
 from feynkac.loading import make_control, read_solution
 from feynkac.networks.network import Network
 from feynkac.runs.artifact import (
@@ -41,7 +42,9 @@ MAP_SECONDS = 0.02  # for each of many inputs
 
 @dataclass(frozen=True)
 class Solution:
-    """A trained solution map. Call it with one keyword a variable; values broadcast like numpy's.
+    """A trained solution map. Call it with one keyword per variable, or with one mapping by name.
+
+    Values broadcast like numpy's. The mapping serves names that are also options, such as `noise`.
 
     Example:
         >>> import feynkac as fk
@@ -58,19 +61,20 @@ class Solution:
     component: int | None = None
     """Which of several outputs this is, see `output`."""
 
-    def __call__(self, *, extrapolate: bool = False, **at: Any) -> Tensor:
+    def __call__(self, at: At = None, /, *, extrapolate: bool = False, **named: Any) -> Tensor:
         """u at the given inputs.
 
         Args:
+            at: values by name, each of shape `(…, *shape of the variable)`.
             extrapolate: allow inputs outside the domain.
-            at: one value a variable, of shape `(…, *shape of the variable)`.
+            named: the same as keywords.
 
         Gradients flow back to inputs that require them, and transforms of `torch.func` work.
         Millions of rows are computed in blocks.
 
         Shape: the broadcast leading axes, then one for the outputs if there are several.
         """
-        return self._ask(self._value, at, extrapolate)
+        return self._ask(self._value, by_name(at, named), extrapolate)
 
     def output(self, index: int) -> Self:
         """One of the components of a vector-valued solution; it has derivatives and all else."""
@@ -83,7 +87,9 @@ class Solution:
             raise InputError(f"this is output {self.component} alone; choose from the whole.")
         return replace(self, network=self.network.component(index), component=index)
 
-    def grad(self, name: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
+    def grad(
+        self, name: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
         """∂u/∂name.  Shape: leading axes, then those of the variable.
 
         Example:
@@ -92,10 +98,12 @@ class Solution:
             >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
             torch.Size([2, 2])
         """
-        domain = self.family.domain
-        return self._ask(lambda v: partial(self.network, domain, name, v), at, extrapolate)
+        domain, where = self.family.domain, by_name(at, named)
+        return self._ask(lambda v: partial(self.network, domain, name, v), where, extrapolate)
 
-    def hessian(self, first: str, second: str, *, extrapolate: bool = False, **at: Any) -> Tensor:
+    def hessian(
+        self, first: str, second: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
         """∂²u/∂first∂second.  Shape: leading axes, then those of both variables.
 
         Example:
@@ -104,36 +112,49 @@ class Solution:
             >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        u, domain = self.network, self.family.domain
-        return self._ask(lambda v: hessian(u, domain, first, second, v), at, extrapolate)
+        u, domain, where = self.network, self.family.domain, by_name(at, named)
+        return self._ask(lambda v: hessian(u, domain, first, second, v), where, extrapolate)
 
     def along(
-        self, direction: Mapping[str, Any], *, extrapolate: bool = False, **at: Any
+        self,
+        direction: Mapping[str, Any],
+        at: At = None,
+        /,
+        *,
+        extrapolate: bool = False,
+        **named: Any,
     ) -> Tensor:
-        """The derivative of u along a direction, one change a variable.  Shape: leading axes."""
-        inputs, domain = self._join(at, extrapolate), self.family.domain
-        change = dict.fromkeys(domain.boxes, 0.0) | dict(direction)
+        """The derivative of u along a direction, one change per variable.  Shape: leading axes."""
+        inputs = self._join(by_name(at, named), extrapolate)
+        domain = self.family.domain
+        change = dict.fromkeys(domain.measures, 0.0) | dict(direction)
         changes = domain.join(change, extrapolate=True).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
         return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
 
-    def greeks(self, *, extrapolate: bool = False, **at: Any) -> dict[str, Tensor]:
+    def greeks(
+        self, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> dict[str, Tensor]:
         """The derivatives the family has names for, such as delta; empty if it names none."""
         if not isinstance(self.family, NamedGreeks):
             return {}
-        return {name: self._greek(g, at, extrapolate) for name, g in self.family.greeks.items()}
+        where = by_name(at, named)
+        return {name: self._greek(g, where, extrapolate) for name, g in self.family.greeks.items()}
 
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
         u, domain = self.network, self.family.domain
         return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
 
-    def sweep(self, over: str | Sequence[str], *, points: int = 41, **at: Any) -> Sweep:
+    def sweep(
+        self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
+    ) -> Sweep:
         """Value and Greeks (or first derivatives) along one or two scalar variables.
 
         Args:
             over: which, each through its range.
+            at: the other variables by name, one value each.
             points: along each.
-            at: the other variables, one value each.
+            named: other variables as keywords.
 
         Example:
             >>> import feynkac as fk
@@ -143,18 +164,18 @@ class Solution:
             torch.Size([5, 5])
         """
         names = [over] if isinstance(over, str) else list(over)
-        domain = self.family.domain
-        axes, where = make_grid(domain, names, points, at)
-        value = self(**where)
-        named = self.greeks(**where) or {
-            f"∂u/∂{name}": self.grad(name, **where) for name in scalars(domain)
+        domain, others = self.family.domain, by_name(at, named)
+        axes, where = make_grid(domain, names, points, others)
+        value = self(where)
+        slopes = self.greeks(where) or {
+            f"∂u/∂{name}": self.grad(name, where) for name in scalars(domain)
         }
         tables = {
             name: table.reshape(value.shape)
-            for name, table in {"value": value, **named}.items()
+            for name, table in {"value": value, **slopes}.items()
             if table.numel() == value.numel()
         }
-        held = {name: given for name, given in at.items() if name not in names}
+        held = {name: given for name, given in others.items() if name not in names}
         return Sweep(axes, held, tables, self.warnings)
 
     @property
@@ -188,15 +209,17 @@ class Solution:
 
     def certify(
         self,
+        at: At = None,
+        /,
         *,
         tolerance: float | None = None,
         effort: Effort = Effort(),  # noqa: B008  (frozen)
         seed: int = 2,
         report: Callable[[float], None] | None = None,
-        **at: Any,
+        **named: Any,
     ) -> Certificate:
         """Check the network at given inputs by simulation; see `certificates.py`."""
-        inputs = self.family.domain.join(at).to(self.network.mean.device)
+        inputs = self.family.domain.join(by_name(at, named)).to(self.network.mean.device)
         return self.certify_inputs(inputs, tolerance, effort, seed, report)
 
     @torch.inference_mode(False)  # controls are differentiated
@@ -249,11 +272,14 @@ class Solution:
         found = self.certify_inputs(points, None, effort, seed, report)
         return error_map(self.family.domain, points, found)
 
-    def value(self, *, corrected: bool = False, seed: int = 2, **at: Any) -> Tensor:
+    def value(
+        self, at: At = None, /, *, corrected: bool = False, seed: int = 2, **named: Any
+    ) -> Tensor:
         """u at the given inputs; `corrected`: the estimate of a certificate, float64."""
+        where = by_name(at, named)
         if not corrected:
-            return self(**at)
-        inputs = self.family.domain.join(at).to(self.network.mean.device)
+            return self(where)
+        inputs = self.family.domain.join(where).to(self.network.mean.device)
         return self.certify_inputs(inputs, seed=seed).value.reshape(inputs.shape[:-1])
 
     def as_control(self) -> Control:
@@ -264,22 +290,26 @@ class Solution:
         self,
         free: Sequence[str],
         values: Any,
+        known: At = None,
+        /,
         *,
         noise: Any = None,
         model: Any = None,
-        **known: Any,
+        **named: Any,
     ) -> Problem:
         """A calibration problem; see `observations.py`.
 
         Args:
             free: names of the variables to find.
             values: what was observed, `(n,)`.
+            known: all other variables by name, once for all observations or for each.
             noise: standard deviation of the values, a number or `(n,)`.
             model: standard error of this solution, a number or `(n,)`; by default `model_error`.
-            known: all other variables, once for all observations or for each.
+            named: other variables as keywords.
         """
         error = self.model_error(values) if model is None else model
-        return make_problem(self.exactly, self.family.domain, free, known, values, noise, error)
+        others = by_name(known, named)
+        return make_problem(self.exactly, self.family.domain, free, others, values, noise, error)
 
     @property
     def relative_error(self) -> float:

@@ -270,7 +270,7 @@ def test_cubature_is_taken_where_it_is_exact():
 
 
 def test_a_control_is_used_only_where_plain_paths_do_not_do(queries):
-    anywhere = Domain(**{**FAMILY.domain.boxes, "x": Box(1e-3, 1e3)})
+    anywhere = Domain(**{**FAMILY.domain.measures, "x": Box(1e-3, 1e3)})
     control = Control(closed, anywhere)
     easy = check(inputs=queries[:3], control=control)
     assert not any("control" in name for name in easy.estimators)

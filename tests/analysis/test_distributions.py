@@ -50,7 +50,7 @@ def rank_correlation(r: float) -> float:
 
 def test_what_is_not_named_is_uniform_on_its_box(generator):
     drawn = draws(generator)
-    for name, box in DOMAIN.boxes.items():
+    for name, box in DOMAIN.measures.items():
         for column, low, high in zip(drawn[name].T, box.low, box.high, strict=True):
             assert follows(column, stats.uniform(low, high - low))
 
@@ -128,7 +128,7 @@ def test_a_law_is_cut_to_the_box(name, law, cut, generator):
     assert follows(drawn[name][:, 0], cut)
     others = [n for n in ("t", "a", "b") if n != name]
     for other in others:
-        box = DOMAIN.boxes[other]
+        box = DOMAIN.measures[other]
         assert follows(drawn[other][:, 0], stats.uniform(box.low[0], box.high[0] - box.low[0]))
 
 
@@ -155,7 +155,7 @@ def test_one_law_for_all_entries_or_one_for_each(generator):
 )
 def test_what_is_fixed_does_not_vary(name, value, entries, generator):
     assert (draws(generator, {name: value})[name] == entries).all()
-    assert Inputs(DOMAIN, {name: value}).random == [n for n in DOMAIN.boxes if n != name]
+    assert Inputs(DOMAIN, {name: value}).random == [n for n in DOMAIN.measures if n != name]
 
 
 def test_samples_are_drawn_with_equal_chances(generator):

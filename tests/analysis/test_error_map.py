@@ -19,7 +19,7 @@ from feynkac.sampling.schemes.exact import Exact
 FAMILY = BlackScholes()
 DOMAIN = FAMILY.domain
 STUDENT = float(student.ppf(0.975, 15))  # of the mean of 16 replicates
-ANYWHERE = Domain(**{**DOMAIN.boxes, "x": Box(1e-3, 1e3)})
+ANYWHERE = Domain(**{**DOMAIN.measures, "x": Box(1e-3, 1e3)})
 
 
 def closed(inputs):
@@ -78,14 +78,14 @@ def test_means_are_those_of_the_bump(inputs, found):
 def test_the_worst_input_is_that_of_the_largest_bump(inputs, found):
     i = int(relative_bump(inputs).abs().argmax())
     worst = found.worst
-    assert worst["at"] == dict(zip(DOMAIN.boxes, inputs[i].tolist(), strict=True))
+    assert worst["at"] == dict(zip(DOMAIN.measures, inputs[i].tolist(), strict=True))
     assert worst["error"] == pytest.approx(relative_bump(inputs).abs().max().item(), rel=1e-12)
     assert worst["at"]["strike"] > 11.5
 
 
-@pytest.mark.parametrize("name", DOMAIN.boxes)
+@pytest.mark.parametrize("name", DOMAIN.measures)
 def test_a_profile_holds_the_mean_of_each_bin(inputs, found, name):
-    box, profile = DOMAIN.boxes[name], found.profiles[name]
+    box, profile = DOMAIN.measures[name], found.profiles[name]
     column = inputs[:, DOMAIN.slices()[name]].squeeze(-1)
     width = (box.high[0] - box.low[0]) / BINS
     assert profile.edges == pytest.approx([box.low[0] + k * width for k in range(BINS + 1)])
@@ -166,7 +166,7 @@ def test_only_scalars_have_profiles_and_the_worst_input_keeps_its_shapes(generat
     found = error_map(domain, points, certificate)
     assert list(found.profiles) == ["t", "strike"]
     shapes = {name: torch.tensor(v).shape for name, v in found.worst["at"].items()}
-    assert shapes == {name: box.shape for name, box in domain.boxes.items()}
+    assert shapes == {name: box.shape for name, box in domain.measures.items()}
 
 
 def test_one_input_has_no_standard_error(inputs):

@@ -130,8 +130,8 @@ def test_a_quadratic_leaves_no_variance_at_all(dim, scheme, generator):
 
 
 def everywhere(family):
-    x = Box(-1e3, 1e3, shape=family.domain.boxes["x"].shape)
-    return Domain(**{**family.domain.boxes, "x": x})
+    x = Box(-1e3, 1e3, shape=family.domain.measures["x"].shape)
+    return Domain(**{**family.domain.measures, "x": x})
 
 
 @pytest.mark.parametrize(("family", "scheme"), CASES)

@@ -241,7 +241,7 @@ def test_the_worst_input_is_named(generator):
     u = off_by(lambda v: (v[:, :1] - 9) ** 2)
     points = FAMILY.domain.sample(100, generator)
     errors = compare(u(points), Estimate(true_map(points), 0 * u(points)), points, FAMILY.domain)
-    assert list(errors.worst) == list(FAMILY.domain.boxes)
+    assert list(errors.worst) == list(FAMILY.domain.measures)
     assert errors.worst["x"] == points[:, 0].max().item()
 
 

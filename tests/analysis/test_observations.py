@@ -1,7 +1,5 @@
 """Residuals and Jacobians of a calibration problem, and what cannot be one."""
 
-import inspect
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,6 @@ from feynkac.analysis import observations
 from feynkac.analysis.observations import make_problem
 from feynkac.errors import InputError
 from feynkac.families import BlackScholes, Box, Domain
-from feynkac.solution import Solution
 
 FAMILY = BlackScholes()
 PUT = FAMILY.domain
@@ -193,17 +190,3 @@ def test_what_is_no_problem_is_refused(change, message):
     usual = {"free": ["sigma"], "known": KNOWN, "values": VALUES, "noise": NOISE}
     with pytest.raises(InputError, match=message):
         make_problem(put, PUT, **usual | change)
-
-
-def arguments_beside_inputs():
-    """Of those methods of a solution that take inputs by name."""
-    for _, method in inspect.getmembers(Solution, inspect.isfunction):
-        *others, last = inspect.signature(method).parameters.values()
-        if last.name in ("at", "known") and last.kind is last.VAR_KEYWORD:
-            yield from (parameter.name for parameter in others if parameter.name != "self")
-
-
-@pytest.mark.parametrize("name", sorted({*arguments_beside_inputs(), "value"}))
-def test_no_parameter_is_named_like_an_argument_or_a_column(name):
-    with pytest.raises(InputError, match=f"'{name}' is an argument of Solution's methods"):
-        Domain(x=Box(0, 1), t=Box(0, 1), **{name: Box(0, 1)})

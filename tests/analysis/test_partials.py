@@ -71,18 +71,18 @@ def test_second_derivatives_of_a_polynomial(point):
         torch.testing.assert_close(greek_value(polynomial, DOMAIN, Greek(names), inputs), value)
 
 
-@pytest.mark.parametrize(("first", "second"), [*itertools.product(DOMAIN.boxes, repeat=2)])
+@pytest.mark.parametrize(("first", "second"), [*itertools.product(DOMAIN.measures, repeat=2)])
 def test_every_block_of_the_hessian_agrees_with_torchs_and_keeps_the_shapes(point, first, second):
     inputs, *_ = point
     rows, columns = DOMAIN.slices()[first], DOMAIN.slices()[second]
-    shape = (*inputs.shape[:-1], *DOMAIN.boxes[first].shape, *DOMAIN.boxes[second].shape)
+    shape = (*inputs.shape[:-1], *DOMAIN.measures[first].shape, *DOMAIN.measures[second].shape)
     whole = [torch.func.hessian(wavy)(row)[0] for row in inputs.reshape(-1, DOMAIN.dim)]
     expected = torch.stack(whole)[:, rows, columns].reshape(shape)
     found = hessian(wavy, DOMAIN, first, second, inputs)
     assert expected.all()
     torch.testing.assert_close(found, expected)
     mirrored = hessian(wavy, DOMAIN, second, first, inputs)
-    matrix = found.reshape(*inputs.shape[:-1], DOMAIN.boxes[first].size, -1)
+    matrix = found.reshape(*inputs.shape[:-1], DOMAIN.measures[first].size, -1)
     torch.testing.assert_close(mirrored.reshape(matrix.mT.shape), matrix.mT)
 
 
@@ -120,7 +120,7 @@ def test_the_derivative_along_a_direction_is_the_gradient_times_it(point, genera
 def test_first_derivatives_of_closed_forms(family, generator):
     inputs = family.domain.sample(100, generator, torch.float64)
     analytic = family.closed_partials(*family.domain.split(inputs))
-    for name, box in family.domain.boxes.items():
+    for name, box in family.domain.measures.items():
         value = partial(
             lambda v: family.closed_form(*family.domain.split(v)), family.domain, name, inputs
         )
@@ -194,7 +194,7 @@ def test_where_u_is_flat_derivatives_are_zeros_of_full_shape(flat, names):
     value = greek_value(
         flat, DOMAIN, Greek(names), torch.rand(5, DOMAIN.dim, generator=torch.Generator())
     )
-    assert value.shape == (5, *DOMAIN.boxes[names[0]].shape)
+    assert value.shape == (5, *DOMAIN.measures[names[0]].shape)
     assert not value.any()
     assert not along(flat, torch.ones(5, DOMAIN.dim), torch.ones(DOMAIN.dim)).any()
 

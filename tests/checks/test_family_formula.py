@@ -8,10 +8,17 @@ from feynkac.families.catalogue import BUILT_IN
 from feynkac.families.family import noise_dim
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.heston import Heston
+from feynkac.families.models.sabr import Sabr
 
 
 def test_a_plain_family_has_three():
     assert [f.name for f in formulas_of(BasketPut())] == ["drift", "diffusion", "initial"]
+
+
+def test_labels_of_a_family_s_own_are_among_them():
+    assert "expected" in [f.name for f in formulas(Heston())]
+    assert "controlled" in [f.name for f in formulas(Sabr())]
 
 
 def test_values_are_those_of_the_methods(generator):

@@ -91,7 +91,7 @@ def test_a_payoff_is_written_as_text():
 def test_each_model_has_a_page(name):
     page = Path(__file__).parents[2] / "docs" / "models" / f"{name}.md"
     text = page.read_text()
-    for variable in BUILT_IN[name]().domain.boxes:
+    for variable in BUILT_IN[name]().domain.measures:
         assert f"`{variable}`" in text
 
 

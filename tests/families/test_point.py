@@ -28,6 +28,13 @@ def test_an_unknown_parameter_is_named_beside_the_known_ones(params, known):
         _ = params.sgima
 
 
+def test_a_parameter_may_have_any_name():
+    names = ["noise", "value", "model", "self", "values", "items", "name", "keys", "t"]
+    p = Params(**dict.fromkeys(names, SIGMA))
+    assert list(p) == names
+    assert all(getattr(p, name) is SIGMA for name in names)
+
+
 def test_a_point_unpacks_into_x_t_p():
     p = Params(sigma=SIGMA)
     x, t, params = Point(torch.zeros(3), torch.ones(1), p)

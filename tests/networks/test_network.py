@@ -32,8 +32,8 @@ class Bare(Architecture):
 def test_corners_and_centre_are_normalised_exactly(domain):
     """A uniform variable of zero mean and unit variance lives on [−√3, √3]."""
     network = Network(Bare(), domain)
-    low = torch.tensor([v for box in domain.boxes.values() for v in box.low])
-    high = torch.tensor([v for box in domain.boxes.values() for v in box.high])
+    low = torch.tensor([v for box in domain.measures.values() for v in box.low])
+    high = torch.tensor([v for box in domain.measures.values() for v in box.high])
     edge = torch.full((domain.dim,), 3**0.5)
     normalised = network.normalise(torch.stack([low, (low + high) / 2, high]))
     expected = torch.stack([-edge, torch.zeros_like(edge), edge])

@@ -16,7 +16,6 @@ from feynkac.reproduction.weak_error import (
     FINE,
     Case,
     block_errors,
-    coarsened,
     jackknife,
     largest,
     nearest_corners,
@@ -25,7 +24,6 @@ from feynkac.reproduction.weak_error import (
     summarise,
     time_block,
 )
-from feynkac.sampling.discretisation import coarsened as halved
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
@@ -95,12 +93,6 @@ def test_blocks_and_seeds_have_inputs_and_paths_of_their_own():
     assert torch.equal(first, again)
     assert not torch.equal(first, block_errors(PUT, 0, 1))
     assert not torch.equal(first, block_errors(PUT, 1, 0))
-
-
-def test_coarsening_by_four_is_halving_twice(generator):
-    z = torch.randn(8, 5, 2, generator=generator)
-    torch.testing.assert_close(coarsened(z, 2), halved(halved(z, 8), 4))
-    assert torch.equal(coarsened(z, 8), z)
 
 
 def test_the_reference_of_a_closed_form_has_its_mean():

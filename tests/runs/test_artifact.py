@@ -139,7 +139,7 @@ def test_a_box_is_written_as_it_always_was_and_old_manifests_are_of_boxes():
     old = {"shape": [2], "low": [0.0, 1.0], "high": [2.0, 3.0]}
     assert MeasureRecord(**old).model_dump(mode="json") == old
     t = MeasureRecord(shape=(), low=(0.0,), high=(1.0,))
-    assert read_domain({"x": MeasureRecord(**old), "t": t}).boxes["x"] == Box([0, 1], [2, 3])
+    assert read_domain({"x": MeasureRecord(**old), "t": t}).measures["x"] == Box([0, 1], [2, 3])
 
 
 def test_a_sampler_is_not_in_an_artifact(generator):

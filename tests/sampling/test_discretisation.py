@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family
-from feynkac.sampling.discretisation import coarsened, estimate_bias, refined
+from feynkac.sampling.discretisation import coarsened, estimate_bias, of_fewer_steps, refined
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Antithetic, Independent
 from feynkac.sampling.noise.sobol import Sobol
@@ -101,3 +101,9 @@ def test_coarse_and_fine_paths_stay_together(scheme, generator):
     coarse = coarsened(z, fine.increments)
     one, other = payoffs(family, scheme, inputs, coarse), payoffs(family, fine, inputs, z)
     assert (one - other).var(-2).mean() < 0.2 * one.var(-2).mean()
+
+
+def test_coarsening_by_four_is_halving_twice(generator):
+    z = torch.randn(8, 5, 2, generator=generator)
+    torch.testing.assert_close(of_fewer_steps(z, 2), coarsened(coarsened(z, 8), 4))
+    assert torch.equal(of_fewer_steps(z, 8), z)

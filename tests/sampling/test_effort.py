@@ -8,8 +8,8 @@ from feynkac.sampling import effort
 from feynkac.sampling.effort import (
     FEWEST_INPUTS,
     FEWEST_PATHS,
-    NODES,
     REPLICATES,
+    TRAPEZOID_NODES,
     fixed_effort,
     paths_of,
     quietest_noise,
@@ -27,7 +27,7 @@ from feynkac.sampling.schemes.log_ode import LogOde
     ("family", "scheme", "kind"),
     [
         (BasketPut(2), LogOde(2), "sobol"),
-        (HeatParaboloid(3), Exact(), "spherical"),
+        (HeatParaboloid(3), Exact(), "spherical-radial"),
         (Heston(), FamilySteps(1), "trapezoid"),
         (MultiAsset(3, Payoff("put")), Exact(), "sobol"),
     ],
@@ -37,7 +37,7 @@ def test_a_pilot_finds_the_quietest_noise(family, scheme, kind):
 
 
 def test_the_trapezoidal_rule_takes_few_nodes():
-    assert paths_of(Trapezoid(), 2**11) == NODES
+    assert paths_of(Trapezoid(), 2**11) == TRAPEZOID_NODES
     assert paths_of(Sobol(), 2**11) == 2**11
 
 

@@ -106,7 +106,7 @@ def test_slopes_are_unbiased(family, generator):
     draw = draw_for(family, Exact(), inputs, Independent(), generator, paths=2)
     _, slopes = differential_labels(family, Exact(), inputs, draw)
     partials = family.closed_partials(*domain.split(at))
-    expected = torch.cat([partials[name].flatten(1) for name in domain.boxes], 1)[0]
+    expected = torch.cat([partials[name].flatten(1) for name in domain.measures], 1)[0]
     assert ((slopes.mean(0) - expected).abs() < 4.5 * slopes.std(0) / count**0.5).all()
 
 

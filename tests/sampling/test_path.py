@@ -18,6 +18,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
+    ConstantDiscount,
     Discount,
     ExactSampler,
     Family,
@@ -29,10 +30,11 @@ from feynkac.families.family import (
 )
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.sampling.labels import differential_labels, payoffs
 from feynkac.sampling.noise.noise import Draw, Independent, Shape, make_generator, normals
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.path import moments, weak_order
+from feynkac.sampling.path import path_states, weak_order
 from feynkac.sampling.reference import monte_carlo, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
@@ -808,11 +810,11 @@ def test_aligned_points_see_the_same_paths(family, at):
 # The path itself
 
 
-def test_moments_run_from_start_to_end_of_a_duration(generator):
+def test_states_run_from_start_to_end_of_a_duration(generator):
     family = Heated()
     x, t, p = family.domain.split(family.domain.sample(6, generator, torch.float64)[:, None])
     z = normals(4, (6, 3), 1, generator, torch.float64)
-    path = list(moments(family, EulerMaruyama(4), x, t, p, z, duration=0.25 * t))
+    path = list(path_states(family, EulerMaruyama(4), x, t, p, z, duration=0.25 * t))
     assert len(path) == 5
     assert torch.equal(path[0].state, x.expand(6, 3, 1))
     for k, moment in enumerate(path):
@@ -821,10 +823,37 @@ def test_moments_run_from_start_to_end_of_a_duration(generator):
     torch.testing.assert_close(path[-1].state - x, p.s * (t / 16).sqrt() * z.sum(0))
 
 
+@dataclass(frozen=True)
+class Lent(BlackScholes, ConstantDiscount):
+    """Discounted at the volatility, whatever x is."""
+
+    def discount_rate(self, p):
+        return p.sigma
+
+
+@dataclass(frozen=True)
+class Undeclared(BlackScholes, Discount):
+    """The same, but not declared."""
+
+    def discount(self, x, p):
+        return p.sigma.expand_as(x[..., :1])
+
+
+def test_a_constant_discount_is_that_of_any_x(generator):
+    inputs = BlackScholes().domain.sample(4, generator)
+    z = normals(2, (4, 8), 1, generator)
+    declared, other = (payoffs(f, Exact(2), inputs, z) for f in (Lent(), Undeclared()))
+    assert torch.equal(declared, other)
+
+
 @pytest.mark.parametrize(
     ("family", "scheme", "order"),
     [
         (BlackScholes(), Exact(), None),
+        (BlackScholesMerton(), Exact(), None),
+        (Lent(), Exact(4), None),
+        (Undeclared(), Exact(4), 2),
+        (Lent(), EulerMaruyama(4), 1),
         (BlackScholes(), EulerMaruyama(4), 1),
         (Bond(), Exact(4), 2),
         (Bond(), EulerMaruyama(4), 1),

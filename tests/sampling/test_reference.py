@@ -64,7 +64,7 @@ def test_the_standard_error_is_that_of_repeated_estimates(generator):
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1000, 2**22])
 def test_chunks_merge_to_the_moments_of_all_paths(chunk, monkeypatch, generator):
-    monkeypatch.setattr(reference, "CHUNK", chunk)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", chunk)
     family, paths = HeatParaboloid(2), 101
     inputs = family.domain.sample(3, generator, torch.float64)
     scheme = Watched(EulerMaruyama(2))
@@ -78,7 +78,7 @@ def test_chunks_merge_to_the_moments_of_all_paths(chunk, monkeypatch, generator)
 
 def test_merging_is_stable_when_the_mean_dwarfs_the_spread(monkeypatch, generator):
     """Σy² − (Σy)²/m would lose every digit here."""
-    monkeypatch.setattr(reference, "CHUNK", 10)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", 10)
     family = BlackScholes()
     at = {"x": 9.5, "t": 1e-14, "sigma": 0.1, "strike": 11.0}
     inputs = family.domain.join(at)[None]
@@ -89,7 +89,7 @@ def test_merging_is_stable_when_the_mean_dwarfs_the_spread(monkeypatch, generato
 @pytest.mark.parametrize(("points", "paths"), [(5, 10), (5, 500), (1, 5000)])
 @pytest.mark.parametrize("chunk", [100, 1000])
 def test_the_normals_alive_never_exceed_a_chunk(points, paths, chunk, monkeypatch, generator):
-    monkeypatch.setattr(reference, "CHUNK", chunk)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", chunk)
     family, scheme = BasketPut(), Watched(EulerMaruyama(5))
     inputs = family.domain.sample(points, generator)
     monte_carlo(family, scheme, inputs, paths, generator)
@@ -103,7 +103,7 @@ def test_the_result_does_not_depend_on_the_chunk_size(family, monkeypatch, gener
     scheme = EulerMaruyama(4)
     inputs = family.domain.sample(50, generator, torch.float64)
     whole = monte_carlo(family, scheme, inputs, 1000, generator)
-    monkeypatch.setattr(reference, "CHUNK", 999)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", 999)
     chunked = monte_carlo(family, scheme, inputs, 1000, generator)
     noise = (whole.error.square() + chunked.error.square()).sqrt()
     assert ((whole.value - chunked.value).abs() < 4.5 * noise).all()
@@ -138,7 +138,7 @@ def test_the_estimate_is_reproducible_from_the_seed():
 
 
 def test_progress_rises_to_one(monkeypatch, generator):
-    monkeypatch.setattr(reference, "CHUNK", 300)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", 300)
     fractions = []
     inputs = BlackScholes().domain.sample(10, generator)
     monte_carlo(BlackScholes(), Exact(), inputs, 100, generator, fractions.append)
@@ -198,7 +198,7 @@ def test_the_error_of_replicates_is_that_of_repeated_estimates(noise, generator)
 
 
 def test_blocks_of_inputs_are_replicated_alike(monkeypatch, generator):
-    monkeypatch.setattr(reference, "CHUNK", 300)
+    monkeypatch.setattr(reference, "NORMALS_AT_ONCE", 300)
     family, fractions = BlackScholes(), []
     inputs = family.domain.sample(10, generator)
     shape = (family, Exact(), Sobol(), inputs, 100, generator)

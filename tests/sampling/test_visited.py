@@ -1,7 +1,9 @@
 """The visited region: where it reaches, and the law of (S_s, t − s, γ)."""
 
 import copy
+import dataclasses
 import math
+import pickle
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +14,7 @@ import feynkac as fk
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.normal import Normal
-from feynkac.sampling.visited import TAIL, VisitedDomain, visited
+from feynkac.sampling.visited import TAIL, Visits, visited, visited_domain
 
 CASES = [
     pytest.param(fk.BlackScholes(), fk.Exact(), id="black-scholes"),
@@ -46,11 +48,11 @@ class Drifting(fk.Family):
     [*CASES, pytest.param(Drifting(), fk.EulerMaruyama(steps=2), id="drifting")],
 )
 def test_the_region_contains_the_old_box_and_every_sample(family, scheme, generator):
-    wide = VisitedDomain(family, scheme)
-    for name, box in family.domain.boxes.items():
-        assert wide.boxes[name].shape == box.shape
-        assert all(a <= b for a, b in zip(wide.boxes[name].low, box.low, strict=True))
-        assert all(a >= b for a, b in zip(wide.boxes[name].high, box.high, strict=True))
+    wide = visited_domain(family, scheme)
+    for name, box in family.domain.measures.items():
+        assert wide.measures[name].shape == box.shape
+        assert all(a <= b for a, b in zip(wide.measures[name].low, box.low, strict=True))
+        assert all(a >= b for a, b in zip(wide.measures[name].high, box.high, strict=True))
     samples = wide.sample(3000, generator)
     assert samples.shape == (3000, family.domain.dim)
     assert wide.contains(samples).all()
@@ -60,16 +62,16 @@ def test_the_region_contains_the_old_box_and_every_sample(family, scheme, genera
 
 @pytest.mark.parametrize(("family", "scheme"), CASES)
 def test_only_x_grows_and_time_starts_at_zero(family, scheme):
-    wide, old = VisitedDomain(family, scheme), family.domain
-    for name in old.boxes.keys() - {"x", "t"}:
-        assert wide.boxes[name] == old.boxes[name]
-    assert wide.boxes["t"] == fk.Box(0.0, old.boxes["t"].high[0])
-    assert wide.boxes["x"].volume > old.boxes["x"].volume
+    wide, old = visited_domain(family, scheme), family.domain
+    for name in old.measures.keys() - {"x", "t"}:
+        assert wide.measures[name] == old.measures[name]
+    assert wide.measures["t"] == fk.Box(0.0, old.measures["t"].high[0])
+    assert wide.measures["x"].volume > old.measures["x"].volume
 
 
 def test_time_starts_at_zero_though_the_familys_does_not(generator):
-    wide = VisitedDomain(Drifting(), fk.EulerMaruyama(steps=2))
-    assert wide.boxes["t"] == fk.Box(0.0, 1.0)
+    wide = visited_domain(Drifting(), fk.EulerMaruyama(steps=2))
+    assert wide.measures["t"] == fk.Box(0.0, 1.0)
     time = wide.split(wide.sample(2000, generator)).t
     assert time.min() < 0.01
 
@@ -86,11 +88,11 @@ class Uneven(Drifting):
 
 
 def test_parameters_keep_their_measures_and_x_and_t_get_boxes(generator):
-    wide = VisitedDomain(Uneven(), fk.EulerMaruyama(steps=2))
-    assert wide.boxes["speed"] == LogUniform(0.5, 2)
-    assert wide.boxes["t"] == fk.Box(0.0, 1.0)
-    assert isinstance(wide.boxes["x"], fk.Box)
-    assert wide.boxes["x"].high[0] > 1.0
+    wide = visited_domain(Uneven(), fk.EulerMaruyama(steps=2))
+    assert wide.measures["speed"] == LogUniform(0.5, 2)
+    assert wide.measures["t"] == fk.Box(0.0, 1.0)
+    assert isinstance(wide.measures["x"], fk.Box)
+    assert wide.measures["x"].high[0] > 1.0
     x, t, p = wide.split(wide.sample(20_000, generator, torch.float64))
     assert stats.kstest(p.speed[:, 0].numpy(), stats.loguniform(0.5, 2).cdf).pvalue > 1e-3
     assert t.mean().item() == pytest.approx(1 / 7, abs=0.005)  # half of E t
@@ -100,7 +102,7 @@ def test_parameters_keep_their_measures_and_x_and_t_get_boxes(generator):
 
 def test_the_law_of_black_scholes_visits(generator):
     """S is a martingale, E ln S_s = E ln x − ½ E σ² E s, and t − s is (1 − U) t."""
-    wide = VisitedDomain(fk.BlackScholes(), fk.Exact())
+    wide = visited_domain(fk.BlackScholes(), fk.Exact())
     x, t, p = wide.split(wide.sample(2**16, generator, torch.float64))
     log_start = 10 * math.log(10) - 9 * math.log(9) - 1
     variance_rate = (0.6**3 - 0.1**3) / 3 / 0.5
@@ -118,14 +120,14 @@ def test_the_law_of_black_scholes_visits(generator):
 
 
 def test_few_visits_lie_on_the_edges(generator):
-    wide = VisitedDomain(fk.BlackScholes(), fk.Exact())
+    wide = visited_domain(fk.BlackScholes(), fk.Exact())
     x = wide.split(wide.sample(2**16, generator, torch.float64)).x
-    for edge in (*wide.boxes["x"].low, *wide.boxes["x"].high):
+    for edge in (*wide.measures["x"].low, *wide.measures["x"].high):
         assert (x == edge).double().mean().item() == pytest.approx(TAIL, rel=0.6)
 
 
 def test_samples_depend_on_the_generator_alone():
-    first, again = (VisitedDomain(fk.BlackScholes(), fk.Exact()) for _ in range(2))
+    first, again = (visited_domain(fk.BlackScholes(), fk.Exact()) for _ in range(2))
     assert first == again
     seeded = torch.Generator().manual_seed
     assert torch.equal(first.sample(9, seeded(4)), again.sample(9, seeded(4)))
@@ -140,12 +142,24 @@ def test_the_family_stays_as_it_was_and_keeps_its_capabilities(family, scheme):
     wide = visited(family, scheme)
     assert family.domain is old
     assert old == before
-    assert isinstance(wide.domain, VisitedDomain)
+    assert wide.domain.sampler == Visits(family, scheme)
     assert type(wide) is type(family)
-    assert wide == family
+    assert wide != family
+    assert wide.on(family.domain) == family
     for capability in (fk.ExactSampler, fk.ClosedForm, fk.NamedGreeks):
         assert isinstance(wide, capability) == isinstance(family, capability)
     assert type(family)(dim=family.dim).domain == old
+
+
+@pytest.mark.parametrize(
+    "twin", [copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f)), dataclasses.replace]
+)
+def test_a_family_on_visits_can_be_copied(twin):
+    wide = visited(fk.BlackScholes(), fk.Exact())
+    found = twin(wide)
+    assert found == wide
+    seeded = torch.Generator().manual_seed
+    assert torch.equal(found.domain.sample(9, seeded(4)), wide.domain.sample(9, seeded(4)))
 
 
 def test_the_closed_form_still_solves_the_wide_family(generator):

@@ -31,19 +31,19 @@ class Inputs:
     correlation: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if unknown := [name for name in self.given if name not in self.domain.boxes]:
-            known = ", ".join(self.domain.boxes)
+        if unknown := [name for name in self.given if name not in self.domain.measures]:
+            known = ", ".join(self.domain.measures)
             raise InputError(f"there is no variable {unknown[0]!r}; there are: {known}.")
         for name in self.given:
             self._outside(name)
-        if self.domain.join({n: self._fixed(n) for n in self.domain.boxes}).ndim > 2:
+        if self.domain.join({n: self._fixed(n) for n in self.domain.measures}).ndim > 2:
             raise InputError("samples are a list of values: one axis more than the variable has.")
         self._root()
 
     @property
     def random(self) -> list[str]:
         """Variables that are not fixed."""
-        return [name for name in self.domain.boxes if self._kind(name) != "fixed"]
+        return [name for name in self.domain.measures if self._kind(name) != "fixed"]
 
     @property
     def warnings(self) -> list[str]:
@@ -52,7 +52,7 @@ class Inputs:
         for name in self.given:
             if (share := self._outside(name)) > 1e-6:
                 found.append(
-                    f"{share:.2%} of {name} would lie outside {self.domain.boxes[name]}; "
+                    f"{share:.2%} of {name} would lie outside {self.domain.measures[name]}; "
                     "its distribution is cut there."
                 )
         return found
@@ -67,13 +67,13 @@ class Inputs:
             measure.draw(torch.as_tensor(uniform[:, where[n]]), generator)
             if self._kind(n) == "sampler"
             else self.transform(n, uniform[:, where[n]], row)
-            for n, measure in self.domain.boxes.items()
+            for n, measure in self.domain.measures.items()
         ]
         return torch.cat(parts, dim=-1)
 
     def transform(self, name: str, uniform: Array, row: Tensor | None = None) -> Tensor:
         """A variable from uniforms on (0, 1).  Shape: `(count, size)` → `(count, size)`."""
-        box, kind = self.domain.boxes[name], self._kind(name)
+        box, kind = self.domain.measures[name], self._kind(name)
         if kind == "fixed":
             value = torch.as_tensor(_array(name, self.given[name])).reshape(-1)
             return value.expand(len(uniform), box.size)
@@ -95,10 +95,10 @@ class Inputs:
     def _kind(self, name: str) -> str:
         value = self.given.get(name)
         if value is None:
-            return "measure" if isinstance(self.domain.boxes[name], Quantiles) else "sampler"
+            return "measure" if isinstance(self.domain.measures[name], Quantiles) else "sampler"
         if hasattr(value, "ppf"):
             return "law"
-        rank = len(self.domain.boxes[name].shape)
+        rank = len(self.domain.measures[name].shape)
         return "samples" if _array(name, value).ndim == rank + 1 else "fixed"
 
     def _fixed(self, name: str) -> Any:
@@ -108,14 +108,14 @@ class Inputs:
         return (low + high) / 2
 
     def _edges(self, name: str) -> tuple[Array, Array]:
-        box = self.domain.boxes[name]
+        box = self.domain.measures[name]
         return np.reshape(box.low, box.shape), np.reshape(box.high, box.shape)
 
     def _outside(self, name: str) -> float:
         """Probability outside the box, at its worst coordinate."""
         if self._kind(name) != "law":
             return 0.0
-        box, law = self.domain.boxes[name], self.given[name]
+        box, law = self.domain.measures[name], self.given[name]
         low, high = self._edges(name)
         try:
             share = float(np.max(np.broadcast_to(law.cdf(low) + law.sf(high), box.shape)))

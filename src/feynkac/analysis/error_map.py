@@ -67,7 +67,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
     l1 = mean_absolute(signed, noise, found.confidence)
     discretisation = (found.discretisation / scale).mean().item()
     i = int(signed.abs().argmax())
-    scalars = [name for name, box in domain.boxes.items() if box.size == 1][:MOST_PROFILES]
+    scalars = [name for name, box in domain.measures.items() if box.size == 1][:MOST_PROFILES]
     columns = domain.slices()
     return ErrorMap(
         mean=Figure(l1.value, l1.se),
@@ -88,7 +88,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
 
 
 def _profile(x: Tensor, signed: Tensor, noise: Tensor, domain: Domain, name: str) -> Profile:
-    box = domain.boxes[name]
+    box = domain.measures[name]
     edges = torch.linspace(box.low[0], box.high[0], BINS + 1, dtype=torch.float64)
     which = torch.bucketize(x.contiguous(), edges[1:-1])
     inside = [which == k for k in range(BINS)]

@@ -25,7 +25,7 @@ from feynkac.sampling.noise.alignment import align
 from feynkac.sampling.noise.noise import Draw, Independent, Noise, Shape
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.stretched import Stretched
-from feynkac.sampling.path import integrates_noise, label_normals, weak_order
+from feynkac.sampling.path import label_normals, quieted, weak_order
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
@@ -163,7 +163,7 @@ class Simulated(Estimator):
         dim = label_normals(self.family, fine)
         shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
         most = max(64, min(PATHS_AT_ONCE, NORMALS_AT_ONCE // self.normals) // len(inputs))
-        turned = noise.aligned and not integrates_noise(self.family, fine)
+        turned = noise.aligned and not quieted(self.family, fine)
         draws: Iterable[Draw] = (
             noise.blocks(shape, most, generator, inputs.dtype)
             if isinstance(noise, Stretched)

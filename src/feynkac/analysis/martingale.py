@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from feynkac.analysis.partials import Map, hessian, partial
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
-from feynkac.sampling.path import Moment, moments
+from feynkac.sampling.path import PathState, path_states
 from feynkac.sampling.schemes.scheme import Scheme
 
 MOST_CURVED = 4  # dimensions in which the second-order term is affordable
@@ -49,7 +49,7 @@ def controlled(
     """
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     h = t / scheme.steps
-    *path, end = moments(family, scheme, x, t, p, z)
+    *path, end = path_states(family, scheme, x, t, p, z)
     martingale = z.new_zeros(*z.shape[1:-1], 2)
     for moment, normal in zip(path, z, strict=False):  # the increments come first
         here = _nearest(control, inputs, moment.state, moment.time)
@@ -67,7 +67,7 @@ def _nearest(control: Control, inputs: Tensor, state: Tensor, time: Tensor) -> T
 
 
 def _increment(
-    family: Family, control: Control, here: Tensor, moment: Moment, h: Tensor, z: Tensor
+    family: Family, control: Control, here: Tensor, moment: PathState, h: Tensor, z: Tensor
 ) -> Tensor:
     """One term of both.  Shape: `(N, K, 2)`."""
     state, p, dim = moment.state, moment.p, moment.state.shape[-1]

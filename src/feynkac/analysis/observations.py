@@ -55,7 +55,7 @@ class Problem:
         """One name per entry of θ, such as sigma or sigma[0, 1]."""
         found = []
         for name in self.free:
-            shape = self.domain.boxes[name].shape
+            shape = self.domain.measures[name].shape
             indices = np.ndindex(*shape)
             found += [f"{name}{list(index)}" if shape else name for index in indices]
         return found
@@ -63,9 +63,9 @@ class Problem:
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the free variables."""
-        boxes = [self.domain.boxes[name] for name in self.free]
-        low = np.array([v for box in boxes for v in box.low])
-        high = np.array([v for box in boxes for v in box.high])
+        measures = [self.domain.measures[name] for name in self.free]
+        low = np.array([v for measure in measures for v in measure.low])
+        high = np.array([v for measure in measures for v in measure.high])
         return low, high
 
     @cached_property
@@ -164,14 +164,14 @@ def make_problem(
     """
     if not free or len(set(free)) < len(free):
         raise InputError("name the variables to find, each once.")
-    if unknown := [name for name in free if name not in domain.boxes]:
-        known_names = ", ".join(domain.boxes)
+    if unknown := [name for name in free if name not in domain.measures]:
+        known_names = ", ".join(domain.measures)
         raise InputError(f"there is no variable {unknown[0]!r} to find; there are: {known_names}.")
     if both := [name for name in free if name in known]:
         raise InputError(f"{both[0]} cannot be both given and free.")
     observed = numbers("values", values)
     count = len(observed)
-    middles = {n: np.reshape(_middle(domain, n), domain.boxes[n].shape) for n in free}
+    middles = {n: np.reshape(_middle(domain, n), domain.measures[n].shape) for n in free}
     inputs = domain.join({**known, **middles})
     if inputs.ndim == 1:
         inputs = inputs.expand(count, -1)
@@ -179,7 +179,7 @@ def make_problem(
         raise InputError(
             f"there are {count} values, but the inputs have shape {tuple(inputs.shape[:-1])}."
         )
-    unknowns = sum(domain.boxes[name].size for name in free)
+    unknowns = sum(domain.measures[name].size for name in free)
     if count < unknowns:
         raise InputError(
             f"{count} observations cannot determine {unknowns} numbers; give more, or free fewer."

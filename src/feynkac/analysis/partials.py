@@ -56,7 +56,7 @@ def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> 
         slopes, pull = _pull_back(lambda v: _gradient(u, v)[..., rows], at)
         units = torch.eye(slopes.shape[-1], dtype=slopes.dtype, device=slopes.device)
         block = [pull(unit.expand_as(slopes))[..., columns] for unit in units]
-    shape = (*domain.boxes[first].shape, *domain.boxes[second].shape)
+    shape = (*domain.measures[first].shape, *domain.measures[second].shape)
     return torch.stack(block, dim=-2).reshape((*inputs.shape[:-1], *shape))
 
 
@@ -75,13 +75,13 @@ def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     first, *rest = greek.names
     if not rest:
         return greek.sign * partial(u, domain, first, inputs)
-    if len(rest) > 1 or (rest[0] != first and domain.boxes[rest[0]].size > 1):
+    if len(rest) > 1 or (rest[0] != first and domain.measures[rest[0]].size > 1):
         raise InputError(
             f"{greek.names} is not a Greek: expected one variable, or two, the second being the "
             "first again or a scalar."
         )
     block = hessian(u, domain, first, rest[0], inputs)
-    sizes = (domain.boxes[first].size, domain.boxes[rest[0]].size)
+    sizes = (domain.measures[first].size, domain.measures[rest[0]].size)
     columns = block.reshape((*inputs.shape[:-1], *sizes))
     kept = columns.diagonal(dim1=-2, dim2=-1) if first == rest[0] else columns[..., 0]
     return greek.sign * _shaped(kept, domain, first)
@@ -143,11 +143,11 @@ def _total(values: Tensor, inputs: Tensor) -> Tensor:
 
 
 def _columns(domain: Domain, name: str) -> slice:
-    if name not in domain.boxes:
-        known = ", ".join(domain.boxes)
+    if name not in domain.measures:
+        known = ", ".join(domain.measures)
         raise InputError(f"there is no variable {name!r} to differentiate; there are: {known}.")
     return domain.slices()[name]
 
 
 def _shaped(values: Tensor, domain: Domain, name: str) -> Tensor:
-    return values.reshape((*values.shape[:-1], *domain.boxes[name].shape))
+    return values.reshape((*values.shape[:-1], *domain.measures[name].shape))

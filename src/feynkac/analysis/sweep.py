@@ -49,21 +49,21 @@ def make_grid(
             raise InputError(
                 f"cannot sweep {name!r}; the scalar variables are: {', '.join(scalars(domain))}."
             )
-    if domain.join({**at, **{n: domain.boxes[n].low[0] for n in over}}).ndim > 1:
+    if domain.join({**at, **{n: domain.measures[n].low[0] for n in over}}).ndim > 1:
         raise InputError("a sweep starts from one input; give one value per variable.")
     axes = {
         n: torch.linspace(
-            domain.boxes[n].low[0], domain.boxes[n].high[0], points, dtype=torch.float64
+            domain.measures[n].low[0], domain.measures[n].high[0], points, dtype=torch.float64
         )
         for n in over
     }
     grid = torch.meshgrid(*axes.values(), indexing="ij")
     moved = {
-        n: g.reshape(*g.shape, *domain.boxes[n].shape) for n, g in zip(over, grid, strict=True)
+        n: g.reshape(*g.shape, *domain.measures[n].shape) for n, g in zip(over, grid, strict=True)
     }
     return axes, {**at, **moved}
 
 
 def scalars(domain: Domain) -> list[str]:
     """The variables with one entry."""
-    return [name for name, box in domain.boxes.items() if box.size == 1]
+    return [name for name, box in domain.measures.items() if box.size == 1]

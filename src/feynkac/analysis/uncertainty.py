@@ -134,7 +134,7 @@ def _scalars(inputs: Inputs) -> dict[str, int]:
     """Columns of the random variables, entry by entry."""
     where, found = inputs.domain.slices(), {}
     for name in inputs.random:
-        shape = inputs.domain.boxes[name].shape
+        shape = inputs.domain.measures[name].shape
         for i, index in enumerate(np.ndindex(*shape)):
             found[f"{name}{list(index)}" if shape else name] = where[name].start + i
     return found
@@ -292,7 +292,7 @@ def _split(uniform: Array) -> list[Array]:
 
 def _evaluate(u: Map, inputs: Inputs, uniform: Array) -> Array:
     where = inputs.domain.slices()
-    parts = [inputs.transform(n, uniform[:, where[n]]) for n in inputs.domain.boxes]
+    parts = [inputs.transform(n, uniform[:, where[n]]) for n in inputs.domain.measures]
     with torch.no_grad():
         return np.asarray(u(torch.cat(parts, dim=-1)).squeeze(-1).double().numpy())
 

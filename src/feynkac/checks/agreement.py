@@ -17,7 +17,7 @@ from feynkac.families.point import describe
 from feynkac.sampling.discretisation import coarsened, estimate_bias
 from feynkac.sampling.noise.noise import make_generator, normals
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.path import moments
+from feynkac.sampling.path import path_states
 from feynkac.sampling.reference import monte_carlo
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
@@ -171,7 +171,7 @@ def _features(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tens
     while len(z) > scheme.steps:
         z = coarsened(z, len(z))
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
-    *_, last = moments(family, scheme, x, t, p, z)
+    *_, last = path_states(family, scheme, x, t, p, z)
     moved = _some(last.state - x)
     return torch.cat([moved, moved.square(), family.initial(last.state, last.p)], dim=-1)
 

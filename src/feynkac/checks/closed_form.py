@@ -69,7 +69,7 @@ def start(subject: Subject) -> Finding:
     """u(x, t) → φ(x) as t → 0."""
     family = subject.family
     assert isinstance(family, ClosedForm)
-    if earliest := family.domain.boxes["t"].low[0]:
+    if earliest := family.domain.measures["t"].low[0]:
         return Finding("ok", f"the domain begins at t = {earliest:g}: not checked")
     x, t, p = _inside(family)
     with torch.no_grad():
@@ -123,7 +123,7 @@ def _inside(family: Family) -> Point:
     """Random inputs away from t = 0, in float64."""
     inputs = family.domain.sample(PDE_INPUTS, make_generator(0, "inside"), torch.float64)
     x, t, p = family.domain.split(inputs)
-    return Point(x, t.clamp_min(EARLIEST * family.domain.boxes["t"].high[0]), p)
+    return Point(x, t.clamp_min(EARLIEST * family.domain.measures["t"].high[0]), p)
 
 
 def residual(
@@ -168,7 +168,7 @@ def _potential(family: Family, value: Tensor, x: Tensor, p: Params) -> list[Tens
 
 
 def _half_widths(family: Family) -> Tensor:
-    box = family.domain.boxes["x"]
+    box = family.domain.measures["x"]
     low, high = box.bounds(family.domain.mean)  # float64
     return (high - low) / 2
 

@@ -15,7 +15,7 @@ from feynkac.checks.finding import Finding, Subject
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.sampling.noise.noise import make_generator, normals
-from feynkac.sampling.path import moments
+from feynkac.sampling.path import path_states
 from feynkac.sampling.schemes.scheme import Scheme
 
 SEGMENT_STARTS = 32
@@ -70,7 +70,7 @@ def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     z = normals(scheme.draws, (SEGMENT_STARTS, 2), noise_dim(family), generator, torch.float64)
     with torch.no_grad():
-        *_, last = moments(family, scheme, x, t, p, z)
+        *_, last = path_states(family, scheme, x, t, p, z)
     one, other = last.state[:, :1], last.state[:, 1:]
     _, t, p = family.domain.split(torch.cat([inputs, inputs]).unsqueeze(-2))
     p = timed(family, p, t)

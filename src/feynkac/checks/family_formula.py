@@ -9,7 +9,8 @@ from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
     ClosedForm,
-    Conditional,
+    ConditionalMean,
+    ControlVariate,
     Discount,
     ExactSampler,
     Family,
@@ -63,9 +64,13 @@ def formulas_of(family: Family) -> Iterator[FamilyFormula]:
         yield FamilyFormula("exact", lambda at, z: family.exact(at.x, at.t, at.p, z), dim, True)
     if isinstance(family, OwnSteps):
         yield FamilyFormula("step", lambda at, z: family.step(at.x, at.t, known(at), z), dim, True)
-    if isinstance(family, Conditional):
+    if isinstance(family, ConditionalMean):
         yield FamilyFormula(
             "expected", lambda at, z: family.expected(*at, z.unsqueeze(0)), several, by_path=True
+        )
+    if isinstance(family, ControlVariate):
+        yield FamilyFormula(
+            "controlled", lambda at, z: family.controlled(*at, z.unsqueeze(0)), several, True
         )
     if isinstance(family, ClosedForm):
         yield FamilyFormula("closed_form", lambda at, _: family.closed_form(*at), several)

@@ -132,7 +132,7 @@ def _exponent(values: Tensor, known: Tensor) -> float:
 
 def _middle_and_size(family: Family) -> tuple[Tensor, Tensor]:
     """Of the box of x; the size is at least the distance from zero.  Shape: `(d,)` each."""
-    box = family.domain.boxes["x"]
+    box = family.domain.measures["x"]
     low, high = (torch.tensor(side, dtype=torch.float64) for side in (box.low, box.high))
     return (low + high) / 2, torch.maximum(low.abs(), high.abs())
 
@@ -149,7 +149,7 @@ def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
 
 def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Generator) -> Tensor:
     """Which coordinates cannot fall below zero.  Shape: x `(N, 1, d)` → `(d,)`."""
-    low = x.new_tensor(family.domain.boxes["x"].low)
+    low = x.new_tensor(family.domain.measures["x"].low)
     states = torch.where(torch.eye(x.shape[-1], dtype=torch.bool), 0.0, x)
     drift, squares = (
         part.diagonal(dim1=-2, dim2=-1) for part in _coefficients(family, states, p, generator)

@@ -133,7 +133,7 @@ def corners(
         [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 2.0]]
     """
     low, high = (
-        torch.tensor([v for box in domain.boxes.values() for v in getattr(box, side)], dtype=dtype)
+        torch.tensor([v for m in domain.measures.values() for v in getattr(m, side)], dtype=dtype)
         for side in ("low", "high")
     )
     if 2**domain.dim <= most:

@@ -76,7 +76,8 @@ def family_fields(family: Family) -> dict[str, Any]:
 def _dataclass_fields(cls: type[Family]) -> list[str] | None:
     if "__dataclass_params__" not in vars(cls):
         return None
-    return [f.name for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+    base = {f.name for f in dataclasses.fields(Family)}  # the domain is recorded on its own
+    return [f.name for f in dataclasses.fields(cls) if f.init and f.name not in base]
 
 
 def _built_in(name: str) -> type[Family]:

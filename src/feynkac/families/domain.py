@@ -9,9 +9,11 @@ An input λ = (x, t, γ) lives in two forms:
 - split, a `Point(x, t, p)` of views into it, which is what a family's formulas read.
 """
 
+import copy
+import json
 import keyword
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,11 +26,10 @@ from feynkac.families.measures.box import Box
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.families.point import Params, Point
+from feynkac.families.values import as_variable
 
-RESERVED = {
-    *("extrapolate", "name", "first", "second", "direction", "tolerance", "effort", "seed"),
-    *("report", "corrected", "free", "values", "value", "noise", "model"),
-}
+JointSampler = Callable[[int, torch.Generator, torch.dtype], Tensor]
+"""`sampler(count, generator, dtype)` → flat inputs `(count, dim)`."""
 
 
 class Domain:
@@ -37,9 +38,10 @@ class Domain:
     Args:
         x: box of shape `()` (one dimension) or `(d,)`.
         t: scalar box with lower bound ≥ 0.
-        parameters: one box a parameter, of any shape.
+        parameters: one box per parameter, of any shape.
 
-    Each is the law of its variable, and the variables are independent.
+    Each is the law of its variable, and the variables are independent, unless `drawn_by` says
+    otherwise. A domain is not changed; its methods return others.
 
     Example:
         >>> domain = Domain(x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12))
@@ -47,32 +49,43 @@ class Domain:
         (4, 1.0)
     """
 
-    boxes: Mapping[str, Measure]
+    measures: Mapping[str, Measure]
+    """The law of each variable, by name; their order is that of the flat input."""
     exchanged: tuple[str, ...]
     """Variables whose entries may change places, see `exchanging`."""
+    sampler: JointSampler | None
+    """Draws all variables together, see `drawn_by`; None: they are independent."""
 
     @torch.inference_mode(False)  # its bounds serve autograd later, wherever it is made
-    def __init__(self, *, x: Measure, t: Measure, **parameters: Measure) -> None:
-        self.boxes = {"x": x, "t": t, **parameters}
-        for name, box in self.boxes.items():
-            _check_variable(name, box)
-        measures = self.boxes.values()
-        self._low = vector([v for box in measures for v in box.low])
-        self._high = vector([v for box in measures for v in box.high])
-        self._mean = torch.cat([box.mean for box in measures])
-        self._std = torch.cat([box.std for box in measures])
-        self._sizes = [box.size for box in measures]
+    def __init__(self, /, *, x: Measure, t: Measure, **parameters: Measure) -> None:
+        self.measures = {"x": x, "t": t, **parameters}
+        for name, measure in self.measures.items():
+            _check_variable(name, measure)
+        measures = self.measures.values()
+        self._low = vector([v for measure in measures for v in measure.low])
+        self._high = vector([v for measure in measures for v in measure.high])
+        self._mean = torch.cat([measure.mean for measure in measures])
+        self._std = torch.cat([measure.std for measure in measures])
+        self._sizes = [measure.size for measure in measures]
         where = self.slices()
-        self._uneven = [(where[n], m) for n, m in self.boxes.items() if not isinstance(m, Box)]
-        self.exchanged = ()
+        self._uneven = [(where[n], m) for n, m in self.measures.items() if not isinstance(m, Box)]
+        self.exchanged, self.sampler = (), None
 
     def __repr__(self) -> str:
-        return f"Domain({', '.join(f'{name}={box}' for name, box in self.boxes.items())})"
+        written = ", ".join(f"{name}={measure}" for name, measure in self.measures.items())
+        names = ", ".join(map(repr, self.exchanged))
+        shown = f"Domain({written})" + (f".exchanging({names})" if names else "")
+        return shown if self.sampler is None else f"{shown}.drawn_by({self.sampler})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Domain) and list(self.boxes.items()) == list(other.boxes.items())
+        return isinstance(other, Domain) and self._all() == other._all()
 
-    __hash__ = None  # type: ignore[assignment]  # compared, never a key
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def _all(self) -> tuple[object, ...]:
+        """What makes two domains the same: laws, the order of variables, which of them exchange."""
+        return tuple(self.measures.items()), self.exchanged, self.sampler
 
     @property
     def dim(self) -> int:
@@ -82,7 +95,7 @@ class Domain:
     @property
     def state_dim(self) -> int:
         """Dimension d of the space variable."""
-        return self.boxes["x"].size
+        return self.measures["x"].size
 
     @property
     def mean(self) -> Tensor:
@@ -97,12 +110,14 @@ class Domain:
     @property
     def volume(self) -> float:
         """Volume of D × [v,w]ᵈ × [0,T]."""
-        return math.prod(box.volume for box in self.boxes.values())
+        return math.prod(measure.volume for measure in self.measures.values())
 
     def sample(
         self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Tensor:
         """Independent inputs.  Shape: `(count, dim)`, on the generator's device."""
+        if self.sampler is not None:
+            return self.nearest(self.sampler(count, generator, dtype))
         device = generator.device
         uniform = torch.rand(count, self.dim, generator=generator, dtype=dtype, device=device)
         low, high = self._low.to(device, dtype), self._high.to(device, dtype)
@@ -119,26 +134,72 @@ class Domain:
             {'x': slice(0, 2, None), 't': slice(2, 3, None)}
         """
         ends = [sum(self._sizes[: i + 1]) for i in range(len(self._sizes))]
-        return {n: slice(b - s, b) for n, s, b in zip(self.boxes, self._sizes, ends, strict=True)}
+        places = zip(self.measures, self._sizes, ends, strict=True)
+        return {name: slice(end - size, end) for name, size, end in places}
 
     def exchanging(self, *names: str) -> "Domain":
-        """The same, where u stays the same if the entries of these variables change places."""
-        check_exchange(self.boxes, names)
-        found = Domain(**self.boxes)
+        """A copy that knows: u stays the same if the entries of these variables change places."""
+        check_exchange(self.measures, names)
+        found = copy.copy(self)
         found.exchanged = names
         return found
+
+    def drawn_by(self, sampler: JointSampler) -> "Domain":
+        """A copy whose inputs are drawn by `sampler`, all variables together.
+
+        Args:
+            sampler: `sampler(count, generator, dtype)` returns flat inputs `(count, dim)` and takes
+                all its randomness from the generator. What lies outside the bounds is moved onto
+                them. The network's inputs are normalised by the measures, as without it.
+
+        Example:
+            >>> domain = Domain(x=Box(0, 1), t=Box(0, 1))
+            >>> def late(count, generator, dtype):
+            ...     x = torch.rand(count, 1, generator=generator, dtype=dtype)
+            ...     return torch.cat([x, x.sqrt()], dim=-1)
+            >>> domain.drawn_by(late).sample(3, torch.Generator().manual_seed(0)).shape
+            torch.Size([3, 2])
+        """
+        found = copy.copy(self)
+        found.sampler = sampler
+        return found
+
+    def replacing(self, /, **measures: Measure) -> "Domain":
+        """A copy with other laws of some variables; all variables are then independent.
+
+        Example:
+            >>> Domain(x=Box(9, 10), t=Box(0, 1)).replacing(x=Box(8, 12))
+            Domain(x=Box(8, 12), t=Box(0, 1))
+        """
+        if unknown := [name for name in measures if name not in self.measures]:
+            known = ", ".join(self.measures)
+            raise InputError(f"there is no variable {unknown[0]!r}; the domain has {known}.")
+        found = Domain(**{**self.measures, **measures})
+        return found.exchanging(*self.exchanged) if self.exchanged else found
 
     def ordered(self, inputs: Tensor) -> Tensor:
         """Exchangeable entries in order, see `exchange.py`.  Shape: `(…, dim)` → `(…, dim)`."""
         places = [self.slices()[name] for name in self.exchanged]
         return in_order(inputs, places) if places else inputs
 
+    def record(self) -> dict[str, Any]:
+        """As plain data; of a joint sampler it says that there is one.
+
+        Example:
+            >>> Domain(x=Box(0, 1), t=Box(0, 1)).record()["measures"]["x"]
+            {'shape': [], 'low': [0.0], 'high': [1.0]}
+        """
+        laws = {name: measure.record() for name, measure in self.measures.items()}
+        joint = {} if self.sampler is None else {"joint": True}
+        plain: dict[str, Any] = json.loads(json.dumps({"measures": laws, **joint}))
+        return plain | {"exchanged": list(self.exchanged)}
+
     def split(self, inputs: Tensor) -> Point:
         """Views of the flat input by variable.  Shape: `(…, dim)` → `Point`."""
         parts = torch.split(inputs, self._sizes, dim=-1)
         named = {
-            name: part if len(box.shape) < 2 else part.reshape(*part.shape[:-1], *box.shape)
-            for (name, box), part in zip(self.boxes.items(), parts, strict=True)
+            name: part if len(law.shape) < 2 else part.reshape(*part.shape[:-1], *law.shape)
+            for (name, law), part in zip(self.measures.items(), parts, strict=True)
         }
         return Point(named.pop("x"), named.pop("t"), Params(**named))
 
@@ -172,14 +233,15 @@ class Domain:
     def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
         """The common leading axes, and every variable expanded to them."""
         self._check_names(values)
-        tensors = {name: _tensor(name, box, values[name]) for name, box in self.boxes.items()}
-        leads = [v.shape[: v.ndim - len(self.boxes[n].shape)] for n, v in tensors.items()]
+        laws = self.measures.items()
+        tensors = {name: as_variable(name, law.shape, values[name]) for name, law in laws}
+        leads = [v.shape[: v.ndim - len(self.measures[n].shape)] for n, v in tensors.items()]
         try:
             lead = np.broadcast_shapes(*leads)
         except ValueError as error:
             shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in tensors.items())
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
-        return lead, [v.expand((*lead, *self.boxes[n].shape)) for n, v in tensors.items()]
+        return lead, [v.expand((*lead, *self.measures[n].shape)) for n, v in tensors.items()]
 
     def _flat(self, lead: tuple[int, ...], parts: list[Tensor], extrapolate: bool) -> Tensor:
         """Checked inputs.  Shape: `(*lead, dim)`."""
@@ -203,7 +265,7 @@ class Domain:
             {'x': 0.5, 't': 1.0}
         """
         return {
-            name: row[columns].reshape(self.boxes[name].shape).tolist()
+            name: row[columns].reshape(self.measures[name].shape).tolist()
             for name, columns in self.slices().items()
         }
 
@@ -221,12 +283,12 @@ class Domain:
         return (value >= low - slack) & (value <= high + slack)
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
-        unknown = [name for name in values if name not in self.boxes]
-        missing = [name for name in self.boxes if name not in values]
+        unknown = [name for name in values if name not in self.measures]
+        missing = [name for name in self.measures if name not in values]
         if unknown or missing:
             parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
             parts += [f"missing: {', '.join(missing)}"] * bool(missing)
-            raise InputError(f"expected the inputs {', '.join(self.boxes)}; {'; '.join(parts)}.")
+            raise InputError(f"expected the inputs {', '.join(self.measures)}; {'; '.join(parts)}.")
 
     def _check_values(self, inputs: Tensor, extrapolate: bool) -> None:
         finite = inputs.isfinite()
@@ -236,36 +298,34 @@ class Domain:
         columns = zip(good.unbind(-1), inputs.unbind(-1), strict=True)
         bad = ((i, _seen(x)[~_seen(fine)]) for i, (fine, x) in enumerate(columns))
         column, value = next((i, x.flatten()[0].item()) for i, x in bad if x.numel())
-        name, box, i = self._variable_at(column)
-        label = name if box.size == 1 else f"{name}{_unravel(i, box.shape)}"
+        name, law, i = self._variable_at(column)
+        label = name if law.size == 1 else f"{name}{_unravel(i, law.shape)}"
         if not math.isfinite(value):
             raise InputError(f"{label} = {value} is not a finite number.")
         raise InputError(
-            f"{label} = {value:g} lies outside [{box.low[i]:g}, {box.high[i]:g}], where the "
+            f"{label} = {value:g} lies outside [{law.low[i]:g}, {law.high[i]:g}], where the "
             "solution was trained; ask inside, or give extrapolate=True."
         )
 
     def _variable_at(self, column: int) -> tuple[str, Measure, int]:
         for name, where in self.slices().items():
             if column < where.stop:
-                return name, self.boxes[name], column - where.start
+                return name, self.measures[name], column - where.start
         raise IndexError(column)
 
 
-def _check_variable(name: str, box: Measure) -> None:
-    if not isinstance(box, Measure):
+def _check_variable(name: str, measure: Measure) -> None:
+    if not isinstance(measure, Measure):
         raise InputError(
-            f"Domain expects a Box for {name!r}, got {type(box).__name__}; "
+            f"Domain expects a Box for {name!r}, got {type(measure).__name__}; "
             "give one, or another measure."
         )
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
-    if name in RESERVED:
-        raise InputError(f"{name!r} is an argument of Solution's methods; rename the parameter.")
-    if name == "x" and len(box.shape) > 1:
-        raise InputError(f"x must have shape () or (d,), got {box.shape}.")
-    if name == "t" and (box.shape != () or box.low[0] < 0):
-        raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {box}.")
+    if name == "x" and len(measure.shape) > 1:
+        raise InputError(f"x must have shape () or (d,), got {measure.shape}.")
+    if name == "t" and (measure.shape != () or measure.low[0] < 0):
+        raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {measure}.")
 
 
 def in_blocks(
@@ -284,40 +344,6 @@ def in_blocks(
 def _seen(tensor: Tensor) -> Tensor:
     """All numbers of a tensor that may belong to a transform of `torch.func`, such as vmap."""
     return torch.func.debug_unwrap(tensor)
-
-
-def _tensor(name: str, box: Measure, value: Any) -> Tensor:
-    try:
-        tensor = _as_tensor(value)
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
-    if tensor.is_complex():
-        raise InputError(f"{name} must be a real number or an array of them, got {value!r}.")
-    rank = len(box.shape)
-    if tensor.ndim == 0:
-        return tensor.expand(box.shape)
-    if tensor.ndim < rank or tuple(tensor.shape[tensor.ndim - rank :]) != box.shape:
-        expected = ", ".join(["…", *map(str, box.shape)])
-        raise InputError(f"{name} must have shape ({expected}), got {tuple(tensor.shape)}.")
-    return tensor
-
-
-def _as_tensor(value: Any) -> Tensor:
-    """Tensors and arrays as they are, gradients included; all else as float64."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, np.ndarray):
-        # torch takes no negative strides and warns of read-only arrays
-        usable = value.flags.writeable and all(step >= 0 for step in value.strides)
-        return torch.as_tensor(value if usable else value.copy())
-    if _holds_tensors(value):  # torch.as_tensor would cut their gradients off
-        return torch.stack([_as_tensor(v).to(torch.float64) for v in value])
-    return torch.as_tensor(value, dtype=torch.float64)
-
-
-def _holds_tensors(value: Any) -> bool:
-    listed = isinstance(value, list | tuple)
-    return listed and any(isinstance(v, Tensor) or _holds_tensors(v) for v in value)
 
 
 def _unravel(index: int, shape: tuple[int, ...]) -> list[int]:

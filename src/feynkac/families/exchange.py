@@ -11,13 +11,13 @@ from feynkac.errors import InputError
 from feynkac.families.measures.measure import Measure
 
 
-def check_exchange(boxes: Mapping[str, Measure], names: Sequence[str]) -> None:
+def check_exchange(measures: Mapping[str, Measure], names: Sequence[str]) -> None:
     """Refuse variables that are unknown or of different shapes."""
-    shapes = {name: boxes[name].shape for name in names if name in boxes}
+    shapes = {name: measures[name].shape for name in names if name in measures}
     if len(shapes) < len(names) or len(set(shapes.values())) != 1:
         raise InputError(
             f"variables that exchange entries are known and of one shape, got {tuple(names)} with "
-            f"the shapes {shapes}; the domain has {', '.join(boxes)}."
+            f"the shapes {shapes}; the domain has {', '.join(measures)}."
         )
 
 

@@ -25,7 +25,7 @@ STYLES: dict[str, Callable[[Tensor], Tensor]] = {
     "put": lambda gain: (-gain).clamp_min(0.0),
     "digital": lambda gain: (gain > 0.0).to(gain.dtype),
 }
-"""Of the gain I − K."""
+"""What is paid, as a function of the gain I − K."""
 
 
 @dataclass(frozen=True)

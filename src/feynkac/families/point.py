@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Params:
-    """The parameters γ by name: `p.sigma`, `p.strike`.
+    """The parameters γ by name: `p.sigma`, `p.strike`. Any name will do: there are no methods.
 
     Example:
         >>> import torch
@@ -20,7 +20,7 @@ class Params:
         tensor([0.3000])
     """
 
-    def __init__(self, **values: Tensor) -> None:
+    def __init__(self, /, **values: Tensor) -> None:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Tensor:
@@ -56,10 +56,17 @@ def describe(point: Point) -> str:
         'x = [1, 1, 1, …], t = 0.5, k = 2'
     """
     values = {"x": point.x, "t": point.t, **vars(point.p)}
-    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {shortened(value)}" for name, value in values.items())
 
 
-def _short(value: Tensor) -> str:
-    numbers = [f"{number:.6g}" for number in value.flatten()[:3].tolist()]
-    rest = ["…"] * (value.numel() > 3)
+def shortened(value: Tensor, most: int = 3, digits: int = 6) -> str:
+    """A number, or the first of several.
+
+    Example:
+        >>> import torch
+        >>> shortened(torch.arange(5.0)), shortened(torch.tensor([0.25]))
+        ('[0, 1, 2, …]', '0.25')
+    """
+    numbers = [f"{number:.{digits}g}" for number in value.flatten()[:most].tolist()]
+    rest = ["…"] * (value.numel() > most)
     return numbers[0] if value.numel() == 1 else f"[{', '.join(numbers + rest)}]"

@@ -16,12 +16,14 @@ def answer(
     solution: Solution, at: dict[str, Any], greeks: bool = False, extrapolate: bool = False
 ) -> Numbers:
     """Value and, on request, all first derivatives and named Greeks at one input."""
-    result: Numbers = {"at": at, "value": _plain(solution(extrapolate=extrapolate, **at))}
+    result: Numbers = {"at": at, "value": _plain(solution(at, extrapolate=extrapolate))}
     if greeks:
-        names = solution.family.domain.boxes
-        where = {"extrapolate": extrapolate, **at}
-        result["partials"] = {n: _plain(solution.grad(n, **where)) for n in names}
-        result["greeks"] = {n: _plain(v) for n, v in solution.greeks(**where).items()}
+        names = solution.family.domain.measures
+        named = solution.greeks(at, extrapolate=extrapolate)
+        result["partials"] = {
+            n: _plain(solution.grad(n, at, extrapolate=extrapolate)) for n in names
+        }
+        result["greeks"] = {n: _plain(v) for n, v in named.items()}
     closed = _closed_form(solution, at, greeks, extrapolate)
     return result | ({"closed_form": closed} if closed else {})
 
@@ -40,7 +42,7 @@ def _closed_form(
 
     result: Numbers = {"value": _plain(u(inputs).squeeze(-1))}
     if greeks:
-        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.boxes}
+        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.measures}
         named = family.greeks.items() if isinstance(family, NamedGreeks) else ()
         result["greeks"] = {n: _plain(greek_value(u, domain, g, inputs)) for n, g in named}
     return result

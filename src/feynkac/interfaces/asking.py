@@ -92,7 +92,7 @@ def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) 
     from feynkac.interfaces.console import fraction_display
 
     with fraction_display("simulating") as report:
-        return solution.certify(tolerance=tolerance, report=report, **at)
+        return solution.certify(at, tolerance=tolerance, report=report)
 
 
 def _too_wide(solution: "Solution", found: "Certificate") -> bool:
@@ -135,7 +135,7 @@ def greeks(
     solution = load_solution(run, family)
     point = parse_point(at)
     if over:
-        found = solution.sweep(over, points=points, **point)
+        found = solution.sweep(over, point, points=points)
         if out:
             from feynkac import plotting
             from feynkac.plotting.writing import write_figure
@@ -189,9 +189,9 @@ def calibrate(
     domain = solution.family.domain
     table = read_observations(data, domain, names)
     others = parse_point(",".join(given)) if given else {}
-    _check_given(others, noise, domain.boxes, table, data)
+    _check_given(others, noise, domain.measures, table, data)
     spread = noise if table.noise is None else table.noise
-    problem = solution.observe(names, table.values, noise=spread, **table.known, **others)
+    problem = solution.observe(names, table.values, table.known | others, noise=spread)
     found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)
     model_error = float((problem.model**2).mean() ** 0.5)
     result = found.record() | {"model_error": model_error, "observations": len(table.values)}

@@ -45,7 +45,7 @@ def families(as_json: Json = False) -> None:
             {
                 "name": name,
                 "inputs": family.domain.dim,
-                "domain": {n: box.record() for n, box in family.domain.boxes.items()},
+                "domain": {n: box.record() for n, box in family.domain.measures.items()},
                 "exact_sampler": isinstance(family, ExactSampler),
                 "closed_form": isinstance(family, ClosedForm),
             }
@@ -56,7 +56,7 @@ def families(as_json: Json = False) -> None:
         (
             name,
             str(family.domain.dim),
-            "\n".join(f"{n} in {box}" for n, box in family.domain.boxes.items()),
+            "\n".join(f"{n} in {box}" for n, box in family.domain.measures.items()),
             "yes" if isinstance(family, ExactSampler) else "no",
             "yes" if isinstance(family, ClosedForm) else "no",
         )

@@ -2,6 +2,8 @@
 
 Entries of a vector have columns x[0], x[1], …, those of a matrix sigma[0,1]. Variables without a
 column get one value for all rows, given separately.
+Where a family has a variable called `value` or `noise`, the column with the observations is
+`observed_value` or `observed_noise`.
 """
 
 import csv
@@ -36,10 +38,11 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
             or lies outside the domain.
     """
     header, *rows = _cells(path)
-    _check_header(path, header, domain)
+    value, noise = (_observed(column, domain) for column in (VALUE, NOISE))
+    _check_header(path, header, domain, value, noise)
     columns = _columns(path, header, rows)
     known = {}
-    for name in domain.boxes:
+    for name in domain.measures:
         wanted = _labels(name, domain)
         present = [label for label in wanted if label in columns]
         if present and name in free:
@@ -49,13 +52,20 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
             raise InputError(f"{path} has {present[0]!r} but no column {missing!r}.")
         if present:
             table = np.array([columns[label] for label in wanted]).T
-            _check_inside(path, wanted, table, domain.boxes[name])
-            known[name] = table.reshape(-1, *domain.boxes[name].shape)
-    return Observed(known, columns[VALUE], columns.get(NOISE))
+            _check_inside(path, wanted, table, domain.measures[name])
+            known[name] = table.reshape(-1, *domain.measures[name].shape)
+    return Observed(known, columns[value], columns.get(noise))
+
+
+def _observed(column: str, domain: Domain) -> str:
+    """The name of the column with what was observed; no variable has it."""
+    while column in domain.measures:
+        column = f"observed_{column}"
+    return column
 
 
 def _labels(name: str, domain: Domain) -> list[str]:
-    shape = domain.boxes[name].shape
+    shape = domain.measures[name].shape
     if not shape:
         return [name]
     return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
@@ -82,15 +92,15 @@ def _cells(path: Path) -> list[list[str]]:
     return [[cell.strip().replace(" ", "") for cell in rows[0]], *rows[1:]]
 
 
-def _check_header(path: Path, header: list[str], domain: Domain) -> None:
-    labels = [label for name in domain.boxes for label in _labels(name, domain)]
-    if unknown := [name for name in header if name not in (*labels, VALUE, NOISE)]:
-        expected = ", ".join([*labels, VALUE, NOISE] if len(labels) <= 12 else [*domain.boxes])
+def _check_header(path: Path, header: list[str], domain: Domain, value: str, noise: str) -> None:
+    labels = [label for name in domain.measures for label in _labels(name, domain)]
+    if unknown := [name for name in header if name not in (*labels, value, noise)]:
+        expected = ", ".join([*labels, value, noise] if len(labels) <= 12 else [*domain.measures])
         raise InputError(f"{path} has a column {unknown[0]!r}; expected some of: {expected}.")
     if doubled := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{path} has the column {doubled[0]!r} twice.")
-    if VALUE not in header:
-        raise InputError(f"{path} has no column {VALUE!r}, the observed numbers.")
+    if value not in header:
+        raise InputError(f"{path} has no column {value!r}, the observed numbers.")
 
 
 def _columns(path: Path, header: list[str], rows: list[list[str]]) -> Mapping[str, list[float]]:

@@ -30,7 +30,7 @@ class Network(nn.Module):
         super().__init__()
         self.time = domain.slices()["t"] if architecture.root_time else None
         self.ordered = domain.ordered
-        self.shortest = SHORTEST_TIME * domain.boxes["t"].high[0]
+        self.shortest = SHORTEST_TIME * domain.measures["t"].high[0]
         mean, std = moments(domain, architecture.root_time)
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
@@ -98,7 +98,7 @@ def moments(domain: Domain, root_time: bool) -> tuple[Tensor, Tensor]:
     mean, std = domain.mean.clone(), domain.std.clone()
     if root_time:
         time = domain.slices()["t"]
-        mean[time], std[time] = _root_moments(domain.boxes["t"])
+        mean[time], std[time] = _root_moments(domain.measures["t"])
     return mean, std
 
 

@@ -43,9 +43,9 @@ class Line:
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """Of each input, by name; x and strike last."""
-        boxes = self.family.domain.boxes
-        names = [name for name in GRID if name in boxes]
-        return {name: (boxes[name].low[0], boxes[name].high[0]) for name in names}
+        measures = self.family.domain.measures
+        names = [name for name in GRID if name in measures]
+        return {name: (measures[name].low[0], measures[name].high[0]) for name in names}
 
     def errors(self, steps: int, t: float, sigma: float, mu: float, at: Array) -> Array:
         """ū^M − ū for each x and strike.  Shape: at `(n, 2)` → `(n,)`."""

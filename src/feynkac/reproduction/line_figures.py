@@ -127,7 +127,7 @@ def make_line(along: str) -> dict[str, Any]:
         >>> line["x"], line["t"].shape
         (9.5, torch.Size([101]))
     """
-    box = BlackScholes().domain.boxes[along]
+    box = BlackScholes().domain.measures[along]
     running = torch.linspace(box.low[0], box.high[0], POINTS, dtype=torch.float64)
     return {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0} | {along: running}
 

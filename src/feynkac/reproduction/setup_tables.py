@@ -153,7 +153,7 @@ def table_6(_settings: Settings) -> Result:
 
 def _interval(column: Column, name: str) -> str:
     """Bounds and shape of a variable."""
-    box: Measure | None = column.family.domain.boxes.get(name)
+    box: Measure | None = column.family.domain.measures.get(name)
     if box is None:
         return "–"
     shape = "×".join(map(str, box.shape))

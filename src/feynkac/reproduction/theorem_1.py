@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from feynkac.benchmarks.dimensions import loglog_slope
 from feynkac.benchmarks.markdown import markdown_table
-from feynkac.families.formulas.expected_payoff import cdf
+from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.point import Params

@@ -96,8 +96,8 @@ def choose_points(dim: int, levels: int, count: int, generator: torch.Generator)
     def pick(size: int) -> Tensor:
         return torch.rand(count, size, generator=generator, dtype=torch.float64)
 
-    low = vector([v for box in domain.boxes.values() for v in box.low])
-    high = vector([v for box in domain.boxes.values() for v in box.high])
+    low = vector([v for box in domain.measures.values() for v in box.low])
+    high = vector([v for box in domain.measures.values() for v in box.high])
     scale = torch.ones(domain.dim, dtype=torch.float64)
     scale[domain.slices()["x"]] = SPACE  # pieces of sq(x_i) are so much longer
     inside = INSIDE * piece * scale

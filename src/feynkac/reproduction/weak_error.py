@@ -18,7 +18,7 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.measure import vector
-from feynkac.sampling.discretisation import estimate_bias
+from feynkac.sampling.discretisation import estimate_bias, of_fewer_steps
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.alignment import align
 from feynkac.sampling.noise.noise import Shape, make_generator
@@ -73,8 +73,8 @@ def block_errors(case: Case, seed: int, block: int, corners: bool = False) -> Te
 
 def nearest_corners(domain: Domain, inputs: Tensor) -> Tensor:
     """Each input at an end of its interval, t at the last.  Shape: `(N, dim)` → `(N, dim)`."""
-    low = vector([v for box in domain.boxes.values() for v in box.low]).to(inputs)
-    high = vector([v for box in domain.boxes.values() for v in box.high]).to(inputs)
+    low = vector([v for box in domain.measures.values() for v in box.low]).to(inputs)
+    high = vector([v for box in domain.measures.values() for v in box.high]).to(inputs)
     low[domain.slices()["t"]] = high[domain.slices()["t"]]  # at the first nothing has happened yet
     return torch.where(2 * inputs < low + high, low, high)
 
@@ -87,22 +87,11 @@ def _replicate(case: Case, inputs: Tensor, generator: torch.Generator) -> Tensor
     path, others = draw.z[:finest], draw.z[finest:]
 
     def mean(scheme: Scheme, *more: Tensor) -> Tensor:
-        z = torch.cat([coarsened(path, scheme.increments), *more])
+        z = torch.cat([of_fewer_steps(path, scheme.increments), *more])
         return (payoffs(family, scheme, inputs, z) * draw.weights).double().sum((-2, -1))
 
     reference = mean(scheme, others)
     return torch.stack([mean(EulerMaruyama(steps=m)) - reference for m in case.steps], dim=-1)
-
-
-def coarsened(z: Tensor, steps: int) -> Tensor:
-    """Normals of `steps` steps on the same path.  Shape: `(n, …)` → `(steps, …)`.
-
-    Example:
-        >>> coarsened(torch.tensor([1.0, 3.0, 2.0, 2.0]), 1)
-        tensor([4.])
-    """
-    parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
-    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]
 
 
 def reference_error(case: Case, seed: int, inputs: int = 16) -> dict[str, float]:

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from feynkac.errors import ArtifactError
 from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
@@ -129,13 +130,30 @@ def make_manifest(run: Run, domain: Domain, **outcome: Any) -> Manifest:
 
 def record_domain(domain: Domain) -> dict[str, MeasureRecord]:
     """The domain's measures by variable."""
-    return {name: MeasureRecord(**box.record()) for name, box in domain.boxes.items()}
+    return {name: MeasureRecord(**box.record()) for name, box in domain.measures.items()}
 
 
 def read_domain(record: dict[str, MeasureRecord], exchanged: Sequence[str] = ()) -> Domain:
     """The domain with these measures."""
     domain = Domain(**{name: read_measure(entry) for name, entry in record.items()})
     return domain.exchanging(*exchanged) if exchanged else domain
+
+
+def as_trained(family: Family, record: FamilyRecord) -> Family:
+    """`family` on the domain that it was trained on, where that is not its own.
+
+    Raises:
+        ArtifactError: all variables were drawn together, by code that an artifact does not hold.
+    """
+    if record.domain is None or family.other_domain is not None:
+        return family
+    if record.domain.get("joint"):
+        raise ArtifactError(
+            "it was trained on inputs drawn by a sampler, and an artifact holds no code; give the "
+            "family on that domain: load(folder, family=….on(…))."
+        )
+    laws = {name: MeasureRecord(**law) for name, law in record.domain["measures"].items()}
+    return family.on(read_domain(laws, record.domain["exchanged"]))
 
 
 def read_measure(record: MeasureRecord) -> Measure:

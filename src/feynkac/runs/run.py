@@ -32,6 +32,10 @@ class FamilyRecord:
     built_in: bool
     source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
     """Fingerprint of a user's formulas, see `source.py`."""
+    domain: Annotated[dict[str, Any] | None, Field(exclude_if=lambda found: found is None)] = (
+        dataclasses.field(default=None, repr=False)
+    )
+    """Where it is solved, if not on its own domain; see `Family.on`."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -88,9 +92,9 @@ def record_family(family: Family) -> FamilyRecord:
     """
     name, cls = family.name(), type(family)
     built_in = BUILT_IN.get(name) is cls
-    return FamilyRecord(
-        name, family_fields(family), built_in, None if built_in else fingerprint(cls)
-    )
+    source = None if built_in else fingerprint(cls)
+    other = None if family.other_domain is None else family.other_domain.record()
+    return FamilyRecord(name, family_fields(family), built_in, source, other)
 
 
 def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
@@ -107,7 +111,10 @@ def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
     given = {k: v for k, v in training.items() if v is not None and v != usual.get(k)}
     with contextlib.suppress(KeyError, ValueError):  # what is no time is refused elsewhere
         given["budget"] = seconds(given["budget"])
-    said = [record_family(family), record_part(method), sorted(given.items())]
+    record = record_family(family)
+    said = [record, record_part(method), sorted(given.items())]
+    if record.domain is not None:
+        said.append(record.domain)
     return sha256(repr(said).encode())
 
 

@@ -16,7 +16,7 @@ from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise, make_generator
 from feynkac.sampling.path import weak_order
-from feynkac.sampling.reference import CHUNK, Estimate, replicated
+from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
 from feynkac.sampling.schemes.scheme import Scheme
 
 FEWEST_PATHS = 16  # of a pilot
@@ -38,7 +38,7 @@ def estimate_bias(
         zero = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
         return Estimate(zero, zero)
     fine = refined(scheme)
-    rows = max(1, CHUNK // (fine.draws * noise_dim(family) * paths))
+    rows = max(1, NORMALS_AT_ONCE // (fine.draws * noise_dim(family) * paths))
     found = []
     for block in torch.split(inputs, rows):
         repeats = []
@@ -62,7 +62,7 @@ def relative_bias(
     generator: torch.Generator,
     replicates: int = 8,
 ) -> Estimate:
-    """The same relative to 1 + |u|, as in Eq. (9)."""
+    """Estimated error of `scheme` relative to 1 + |u|, as in Eq. (9)."""
     setting = (family, scheme, noise, inputs, paths, generator)
     with torch.no_grad():
         bias = estimate_bias(*setting, replicates)
@@ -105,5 +105,15 @@ def refined(scheme: Scheme) -> Scheme:
 
 def coarsened(z: Tensor, increments: int) -> Tensor:
     """Normals of half as many steps on the same path; of the rest every second one stays."""
-    pairs = z[:increments].unflatten(0, (-1, 2)).sum(1) / math.sqrt(2.0)  # type: ignore[no-untyped-call]
-    return torch.cat([pairs, z[increments:][::2]])
+    return torch.cat([of_fewer_steps(z[:increments], increments // 2), z[increments:][::2]])
+
+
+def of_fewer_steps(z: Tensor, steps: int) -> Tensor:
+    """Normals of `steps` steps on the same path.  Shape: `(n, …)` → `(steps, …)`.
+
+    Example:
+        >>> of_fewer_steps(torch.tensor([1.0, 3.0, 2.0, 2.0]), 1)
+        tensor([4.])
+    """
+    parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
+    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]

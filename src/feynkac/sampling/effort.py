@@ -14,9 +14,8 @@ from typing import NamedTuple
 import torch
 
 from feynkac.families.family import Family
+from feynkac.sampling.noise.candidates import candidate_noises
 from feynkac.sampling.noise.noise import Antithetic, Noise, make_generator
-from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals
 from feynkac.sampling.reference import replicated
@@ -27,9 +26,8 @@ NORMALS = 2**27  # of all paths, if the size is fixed
 LEAST_NORMALS = 16  # what a path costs, however few it has
 FEWEST_PATHS, MOST_PATHS = 2**4, 2**11  # of one replicate
 FEWEST_INPUTS, MOST_INPUTS = 2**5, 2**10
-PATHS_AN_INPUT = 2  # so many times as many paths as inputs
-NODES = 2**6  # of the trapezoidal rule, more than it needs
-MOST_CUBATURE_PATHS = 2**7
+PATHS_PER_INPUT = 2  # ratio of paths to inputs
+TRAPEZOID_NODES = 2**6  # more than the rule needs
 PILOT_INPUTS, PILOT_PATHS = 16, 2**8
 TRIAL = 0.02  # share of the seconds that a trial should take, to be timed well
 RESERVE = 0.8  # share of what is left that is spent
@@ -61,36 +59,30 @@ def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise
 
 @functools.lru_cache(maxsize=64)
 def _quietest(family: Family, scheme: Scheme, device: str) -> Noise:
-    def typical(noise: Noise) -> tuple[float, float]:
-        """At the median input: a scheme that overshoots at a few must not decide."""
+    def typical(noise: Noise) -> tuple[float, float, bool]:
+        """At the median input: a scheme that overshoots at a few must not decide.
+
+        Of two that are equally quiet, antithetic pairs come last.
+        """
         generator = make_generator(0, "pilot of the reference", device=device)
         points = family.domain.sample(PILOT_INPUTS, generator)
         paths = paths_of(noise, PILOT_PATHS)
         with torch.no_grad():
             found = replicated(family, scheme, noise, points, paths, generator, 8)
         error = found.error / (1.0 + found.value.abs())
-        return float(error.median()), float(error.mean())
+        return float(error.median()), float(error.mean()), isinstance(noise, Antithetic)
 
-    return min(_candidates(family, scheme), key=typical)
-
-
-def _candidates(family: Family, scheme: Scheme) -> list[Noise]:
     normals = scheme.draws * label_normals(family, scheme)
-    found: list[Noise] = [Sobol(), Antithetic()]
-    if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
-        found.append(SphericalRadial())
-    if normals == 1 and integrates_noise(family, scheme):
-        found.append(Trapezoid())
-    return found
+    return min(candidate_noises(normals, integrates_noise(family, scheme)), key=typical)
 
 
 def paths_of(noise: Noise, paths: int) -> int:
-    """Of one replicate; the trapezoidal rule needs few."""
-    return min(paths, NODES) if isinstance(noise, Trapezoid) else paths
+    """How many paths one replicate takes; the trapezoidal rule needs few."""
+    return min(paths, TRAPEZOID_NODES) if isinstance(noise, Trapezoid) else paths
 
 
 def fixed_effort(family: Family, scheme: Scheme) -> Effort:
-    """By the number of normals of a path.
+    """An effort that depends on the number of normals per path alone.
 
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
@@ -117,8 +109,8 @@ def timed_effort(
 
 
 def _divided(total: float, most: int) -> Effort:
-    """So many paths, among inputs that see all corners and paths that make each value sharp."""
-    inputs = _power(math.sqrt(total / PATHS_AN_INPUT), FEWEST_INPUTS, MOST_INPUTS)
+    """`total` paths divided among inputs, to see all corners, and paths, to make values sharp."""
+    inputs = _power(math.sqrt(total / PATHS_PER_INPUT), FEWEST_INPUTS, MOST_INPUTS)
     return Effort(inputs, _power(total / inputs, FEWEST_PATHS, most))
 
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.noise.alignment import align
 from feynkac.sampling.noise.noise import Draw, Noise, Shape, normals
-from feynkac.sampling.path import earned, integrates_noise, label_normals
+from feynkac.sampling.path import earned, label_normals, quieted
 from feynkac.sampling.schemes.scheme import Scheme
 
 
 def payoffs(family: Family, scheme: Scheme, inputs: Tensor, z: Tensor) -> Tensor:
-    """Of each path.  Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, outputs)`."""
+    """What each path earns.  Shape: inputs `(N, dim)`, z `(draws, N, K, m)` → `(N, K, outputs)`."""
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     return earned(family, scheme, x, t, p, z)
 
@@ -40,12 +40,13 @@ def draw_paths(
 ) -> Draw:
     """Normals for about `paths` paths from each of `inputs`, turned where that helps.
 
-    Where a part of the noise is integrated, only the rest is drawn, and it is not turned.
+    Where a part of the noise is integrated, only the rest is drawn; that and controlled noise is
+    not turned.
     """
     dim = label_normals(family, scheme)
     shape = Shape(len(inputs), paths, scheme.draws, dim, scheme.increments)
     draw = noise.draw(shape, generator, inputs.dtype)
-    turned = noise.aligned and not integrates_noise(family, scheme)
+    turned = noise.aligned and not quieted(family, scheme)
     return align(family, inputs, draw) if turned else draw
 
 

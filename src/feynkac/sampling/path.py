@@ -22,11 +22,12 @@ from torch import Tensor
 from feynkac.families.family import (
     Absorbing,
     BoundaryValue,
-    Conditional,
+    ConditionalMean,
+    ConstantDiscount,
+    ControlVariate,
     Discount,
-    ExactSampler,
+    ExactSteps,
     Family,
-    OwnSteps,
     Source,
     TimeDependent,
     noise_dim,
@@ -34,12 +35,11 @@ from feynkac.families.family import (
     timed,
 )
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
 
 
-class Moment(NamedTuple):
+class PathState(NamedTuple):
     """A path at one time: state `(…, d)`, time left `(…, 1)`, W `(…, 1)`, G `(…, outputs)`."""
 
     state: Tensor
@@ -55,9 +55,19 @@ def ends_only(family: Family) -> bool:
     return not isinstance(family, Discount | Source | TimeDependent | Absorbing)
 
 
-def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[Conditional]:
+def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[ConditionalMean]:
     """Whether the label is a mean over a part of the noise, in closed form."""
-    return isinstance(family, Conditional) and isinstance(scheme, FamilySteps)
+    return isinstance(family, ConditionalMean) and isinstance(scheme, FamilySteps)
+
+
+def controls_noise(family: Family, scheme: Scheme) -> TypeGuard[ControlVariate]:
+    """Whether the label has a control variate."""
+    return isinstance(family, ControlVariate) and isinstance(scheme, FamilySteps)
+
+
+def quieted(family: Family, scheme: Scheme) -> bool:
+    """Whether the family's own formulas take noise out of the label, by either way."""
+    return integrates_noise(family, scheme) or controls_noise(family, scheme)
 
 
 def label_normals(family: Family, scheme: Scheme) -> int:
@@ -72,19 +82,21 @@ def label_normals(family: Family, scheme: Scheme) -> int:
 
 
 def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-    """W_n φ(S_n) + G_n, or its mean over a part of z.
+    """W_n φ(S_n) + G_n, or its mean over a part of z, or that minus a control.
 
     Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)` → `(…, outputs)`.
     """
     if integrates_noise(family, scheme):
         return family.expected(x, t, p, z)
+    if controls_noise(family, scheme):
+        return family.controlled(x, t, p, z)
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
-    *_, last = moments(family, scheme, x, t, p, z)
+    *_, last = path_states(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
 
 
-def moments(
+def path_states(
     family: Family,
     scheme: Scheme,
     x: Tensor,
@@ -92,7 +104,7 @@ def moments(
     p: Params,
     z: Tensor,
     duration: Tensor | None = None,
-) -> Iterator[Moment]:
+) -> Iterator[PathState]:
     """The path at all steps, start and end included; it runs for `duration`, by default t.
 
     Shape: x `(…, d)`, t and duration `(…, 1)`, z `(draws, …, m)`.
@@ -105,18 +117,18 @@ def moments(
         yield moment
 
 
-def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> Moment:
+def _start(family: Family, x: Tensor, t: Tensor, p: Params) -> PathState:
     """Paths that start beyond a wall have met it."""
     weight = torch.ones_like(x[..., :1])
     gained = weight.new_zeros(*x.shape[:-1], outputs(family))
-    moment = Moment(x, t, weight, gained, timed(family, p, t))
+    moment = PathState(x, t, weight, gained, timed(family, p, t))
     if not isinstance(family, Absorbing):
         return moment
     inside = (family.distance(x, moment.p) > 0).all(-1, keepdim=True).to(x.dtype)
     return _outside(family, moment._replace(weight=inside))
 
 
-def _outside(family: Family, moment: Moment) -> Moment:
+def _outside(family: Family, moment: PathState) -> PathState:
     """`moment` with what those have gained that start beyond a wall."""
     if not isinstance(family, BoundaryValue):
         return moment
@@ -124,7 +136,7 @@ def _outside(family: Family, moment: Moment) -> Moment:
     return moment._replace(gained=(1.0 - moment.weight) * value)
 
 
-def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -> Moment:
+def _move(family: Family, single: Scheme, start: PathState, h: Tensor, z: Tensor) -> PathState:
     """One step."""
     time = start.time - h
     middle = timed(family, start.p, start.time - 0.5 * h)
@@ -136,7 +148,7 @@ def _move(family: Family, single: Scheme, start: Moment, h: Tensor, z: Tensor) -
     return _gain(family, _discount(family, end, end, 0.5 * h), None, 0.5 * h)
 
 
-def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Moment:
+def _discount(family: Family, where: PathState, moment: PathState, h: Tensor) -> PathState:
     """`moment` with its weight discounted for a time h at the rate of `where`."""
     if not isinstance(family, Discount):
         return moment
@@ -144,7 +156,7 @@ def _discount(family: Family, where: Moment, moment: Moment, h: Tensor) -> Momen
     return moment._replace(weight=moment.weight * factor)
 
 
-def _gain(family: Family, moment: Moment, before: Moment | None, h: Tensor) -> Moment:
+def _gain(family: Family, moment: PathState, before: PathState | None, h: Tensor) -> PathState:
     """`moment` with what flowed in for a time h: at the rate of `before`, or its own."""
     if not isinstance(family, Source):
         return moment
@@ -153,7 +165,7 @@ def _gain(family: Family, moment: Moment, before: Moment | None, h: Tensor) -> M
     return moment._replace(gained=moment.gained + h * flow)
 
 
-def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
+def _absorb(family: Family, start: PathState, end: PathState, h: Tensor) -> PathState:
     """`end` with the part taken off that met a wall on the way, wall after wall."""
     assert isinstance(family, Absorbing)
     before = family.distance(start.state, start.p).clamp_min(0.0)
@@ -170,7 +182,7 @@ def _absorb(family: Family, start: Moment, end: Moment, h: Tensor) -> Moment:
 
 
 def _wall_value(
-    family: Family, wall: int, start: Moment, end: Moment, part: Tensor, h: Tensor
+    family: Family, wall: int, start: PathState, end: PathState, part: Tensor, h: Tensor
 ) -> Tensor | float:
     """g where the path met the wall, after `part` of a step."""
     if not isinstance(family, BoundaryValue):
@@ -190,7 +202,7 @@ def _nearest(family: BoundaryValue, wall: int, x: Tensor, p: Params) -> Tensor:
     return x - distance * normal / normal.square().sum(-1, keepdim=True)
 
 
-def _speed(family: Family, moment: Moment) -> Tensor:
+def _speed(family: Family, moment: PathState) -> Tensor:
     """|σ*∇ρ|² of each distance.  Shape: `(…, walls)`."""
     assert isinstance(family, Absorbing)
     x, p = moment.state.clone(), moment.p  # forward mode takes no broadcast views
@@ -204,7 +216,7 @@ def _speed(family: Family, moment: Moment) -> Tensor:
 
 
 def weak_order(family: Family, scheme: Scheme) -> int | None:
-    """Of the labels in 1/steps; None: they have no discretisation error.
+    """Weak order of the labels in 1/steps; None: they have no discretisation error.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
@@ -214,26 +226,8 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
     """
     if isinstance(family, Absorbing):
         return 1
-    if isinstance(family, Source | TimeDependent) or not constant_discount(family):
+    varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
+    if varying or isinstance(family, Source | TimeDependent):
         return min(2, scheme.order or 2)
-    return None if isinstance(scheme, FamilySteps) and steps_exactly(family) else scheme.order
-
-
-def steps_exactly(family: Family, points: int = 16) -> bool:
-    """Whether the family's own step is its exact sampler, at a few random points of the domain."""
-    if not (isinstance(family, OwnSteps) and isinstance(family, ExactSampler)):
-        return False
-    generator = make_generator(0, "step")
-    x, t, p = family.domain.split(family.domain.sample(points, generator, torch.float64))
-    z = torch.randn(points, noise_dim(family), generator=generator, dtype=x.dtype)
-    return torch.equal(family.step(x, t, p, z), family.exact(x, t, p, z))
-
-
-def constant_discount(family: Family, points: int = 16) -> bool:
-    """Whether c does not depend on x, at a few random points of the domain."""
-    if not isinstance(family, Discount):
-        return True
-    domain = family.domain
-    x, t, p = domain.split(domain.sample(points, make_generator(0, "discount"), torch.float64))
-    p = timed(family, p, t)
-    return bool((family.discount(x, p) == family.discount(x.flip(0), p)).all())
+    exact = isinstance(scheme, FamilySteps) and isinstance(family, ExactSteps)
+    return None if exact else scheme.order

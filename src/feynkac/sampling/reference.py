@@ -17,7 +17,7 @@ from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise, normals
 from feynkac.sampling.schemes.scheme import Scheme
 
-CHUNK = 2**20  # normals alive at a time: 8 MB in float64, which stays in cache
+NORMALS_AT_ONCE = 2**20  # 8 MB in float64, which stays in cache
 
 
 class Estimate(NamedTuple):
@@ -57,7 +57,7 @@ def monte_carlo(
     if paths < 2:
         raise InputError(f"a standard error needs at least 2 paths, got {paths}.")
     per_path = scheme.draws * noise_dim(family)
-    rows = max(1, CHUNK // (per_path * paths))
+    rows = max(1, NORMALS_AT_ONCE // (per_path * paths))
     moments = []
     for block in torch.split(inputs, rows):
         moments.append(_moments(family, scheme, block, paths, generator))
@@ -82,7 +82,7 @@ def replicated(
     scheme.check(family)
     if replicates < 2:
         raise InputError(f"a standard error needs at least 2 replicates, got {replicates}.")
-    rows = max(1, CHUNK // (scheme.draws * noise_dim(family) * paths))
+    rows = max(1, NORMALS_AT_ONCE // (scheme.draws * noise_dim(family) * paths))
     found: list[Tensor] = []
     for block in torch.split(inputs, rows):
         found.append(_repeat(family, scheme, noise, block, paths, generator, replicates))
@@ -115,7 +115,7 @@ def _moments(
 ) -> tuple[Tensor, Tensor]:
     """Mean and summed squared deviations, merged chunk by chunk (Chan, Golub and LeVeque)."""
     dim = noise_dim(family)
-    size = max(1, min(paths, CHUNK // (scheme.draws * dim)))
+    size = max(1, min(paths, NORMALS_AT_ONCE // (scheme.draws * dim)))
     mean = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
     squares = torch.zeros_like(mean)
     done = 0

@@ -3,7 +3,7 @@ r"""The region that paths visit: (S_s, t − s, γ) for λ = (x, t, γ) random a
 A martingale control needs u where paths go, and they leave the box of x at once.
 """
 
-import copy
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,51 +12,61 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.sampling.noise.noise import make_generator, normals
-from feynkac.sampling.path import moments
+from feynkac.sampling.path import path_states
 from feynkac.sampling.schemes.scheme import Scheme
 
-PILOT = 2**14
+PILOT_VISITS = 2**14  # from which the region is found
 TAIL = 0.02  # of the visits, on each side, that lie outside the region
 
 
-class VisitedDomain(Domain):
-    """Boxes around the visits, the parameters' own measures; `sample` draws from the visits."""
+@dataclass(frozen=True)
+class Visits:
+    """The law of visits, as a joint sampler of a domain.
 
-    def __init__(self, family: Family, scheme: Scheme) -> None:
-        self.family, self.scheme = family, scheme
-        boxes = dict(family.domain.boxes)
-        visits = self._visits(PILOT, make_generator(0, "visited"), torch.float64)
-        states = visits[:, family.domain.slices()["x"]]
-        low, high = states.quantile(torch.tensor([TAIL, 1.0 - TAIL], dtype=states.dtype), dim=0)
-        low = low.minimum(low.new_tensor(boxes["x"].low))  # paths start anywhere in the box
-        high = high.maximum(high.new_tensor(boxes["x"].high))
-        shape = boxes["x"].shape
-        boxes["x"] = Box(low.reshape(shape).tolist(), high.reshape(shape).tolist(), shape=shape)
-        boxes["t"] = Box(0.0, boxes["t"].high[0])
-        super().__init__(**boxes)
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.sampling.schemes.exact import Exact
+        >>> Visits(BlackScholes(), Exact())(5, torch.Generator().manual_seed(0)).shape
+        torch.Size([5, 4])
+    """
 
-    def sample(
+    family: Family
+    scheme: Scheme
+
+    def __call__(
         self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Tensor:
-        """Visits, moved to the edge of the region where they left it.  Shape: `(count, dim)`."""
-        return self.nearest(self._visits(count, generator, dtype))
-
-    def _visits(self, count: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+        """Independent visits.  Shape: `(count, dim)`."""
         domain = self.family.domain
         inputs = domain.sample(count, generator, dtype)
         x, t, p = domain.split(inputs.unsqueeze(-2))
         share = torch.rand(t.shape, generator=generator, dtype=dtype, device=generator.device)
         z = normals(self.scheme.draws, (count, 1), noise_dim(self.family), generator, dtype)
         with torch.no_grad():
-            *_, last = moments(self.family, self.scheme, x, t, p, z, share * t)
+            *_, last = path_states(self.family, self.scheme, x, t, p, z, share * t)
         where = domain.slices()
         inputs[:, where["x"]] = last.state.squeeze(-2)
         inputs[:, where["t"]] = ((1.0 - share) * t).squeeze(-2)
         return inputs
 
 
+def visited_domain(family: Family, scheme: Scheme) -> Domain:
+    """Boxes around the visits of a pilot, the parameters' own measures; inputs are visits.
+
+    Visits that left the region are moved to its edge.
+    """
+    visits, measures = Visits(family, scheme), dict(family.domain.measures)
+    inputs = visits(PILOT_VISITS, make_generator(0, "visited"), torch.float64)
+    states, box = inputs[:, family.domain.slices()["x"]], measures["x"]
+    low, high = states.quantile(torch.tensor([TAIL, 1.0 - TAIL], dtype=states.dtype), dim=0)
+    low = low.minimum(low.new_tensor(box.low))  # paths start anywhere in the box
+    high = high.maximum(high.new_tensor(box.high))
+    first, last = (bound.reshape(box.shape).tolist() for bound in (low, high))
+    measures["x"] = Box(first, last, shape=box.shape)
+    measures["t"] = Box(0.0, measures["t"].high[0])
+    return Domain(**measures).drawn_by(visits)
+
+
 def visited(family: Family, scheme: Scheme) -> Family:
     """The same equation on the region its paths visit."""
-    wide = copy.copy(family)
-    vars(wide)["domain"] = VisitedDomain(family, scheme)  # in place of the cached one
-    return wide
+    return family.on(visited_domain(family, scheme))

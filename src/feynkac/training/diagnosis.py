@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from feynkac.errors import NonFiniteError
 from feynkac.families.domain import Domain
+from feynkac.families.point import shortened
 from feynkac.networks.network import Network
 from feynkac.training.objective import Batch
 
@@ -42,7 +43,7 @@ def bad_label(batch: Batch, domain: Domain) -> str | None:
         return None
     x, t, p = domain.split(batch.inputs[bad][0])
     at = {"x": x, "t": t, **{name: getattr(p, name) for name in p}}
-    shown = ", ".join(f"{k}={_short(v)}" for k, v in at.items())
+    shown = ", ".join(f"{k}={shortened(v, most=4, digits=4)}" for k, v in at.items())
     return f"in {int(bad.sum())} of {len(bad)} simulated paths, first at {shown}"
 
 
@@ -80,10 +81,3 @@ def _bad_gradient(network: Network) -> str | None:
         if parameter.grad is not None and not parameter.grad.isfinite().all():
             return f"in the gradient of {name}"
     return None
-
-
-def _short(value: Tensor) -> str:
-    numbers = [f"{v:.4g}" for v in value.flatten()[:4].tolist()]
-    return (
-        numbers[0] if value.numel() == 1 else f"[{', '.join(numbers)}{', …' * (value.numel() > 4)}]"
-    )

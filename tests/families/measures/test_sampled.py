@@ -11,7 +11,7 @@ from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.measure import Quantiles
-from feynkac.families.measures.sampled import PILOT, Sampled
+from feynkac.families.measures.sampled import PILOT_DRAWS, Sampled
 
 
 def triangle(count, generator, dtype):
@@ -29,8 +29,9 @@ def disc(count, generator, dtype):
 
 def test_mean_and_standard_deviation_are_estimated():
     measure = Sampled(triangle, 0.0, 2.0)
-    assert measure.mean.item() == pytest.approx(1.0, abs=4.5 * math.sqrt(1 / 6 / PILOT))
-    assert measure.std.item() == pytest.approx(math.sqrt(1 / 6), rel=4.5 * 0.6 / math.sqrt(PILOT))
+    assert measure.mean.item() == pytest.approx(1.0, abs=4.5 * math.sqrt(1 / 6 / PILOT_DRAWS))
+    rel = 4.5 * 0.6 / math.sqrt(PILOT_DRAWS)
+    assert measure.std.item() == pytest.approx(math.sqrt(1 / 6), rel=rel)
 
 
 def test_estimates_are_the_same_every_time_and_short():
@@ -49,7 +50,7 @@ def test_a_narrow_law_far_from_zero_keeps_its_digits():
         return 1000.0 + 1e-3 * torch.rand(count, generator=generator, dtype=dtype)
 
     measure = Sampled(narrow, 1000.0, 1000.001)
-    assert measure.mean.item() == pytest.approx(1000.0005, abs=4.5e-3 / math.sqrt(12 * PILOT))
+    assert measure.mean.item() == pytest.approx(1000.0005, abs=4.5e-3 / math.sqrt(12 * PILOT_DRAWS))
     assert measure.std.item() == pytest.approx(1e-3 / math.sqrt(12), rel=0.01)
 
 

@@ -42,7 +42,7 @@ def interior(family, count, generator, least=0.05):
 def dated(family, count, generator):
     """Random scalar inputs by name whose t is a whole number of days."""
     rows = family.domain.sample(count, generator, torch.float64).tolist()
-    points = [dict(zip(family.domain.boxes, row, strict=True)) for row in rows]
+    points = [dict(zip(family.domain.measures, row, strict=True)) for row in rows]
     return [at | {"t": max(1, round(365 * at["t"])) / 365} for at in points]
 
 

@@ -21,7 +21,7 @@ every_style = pytest.mark.parametrize("family", [CALL, PUT, DIGITAL], ids=str)
 
 def random_points(count, generator):
     rows = CALL.domain.sample(count, generator, torch.float64).tolist()
-    return [dict(zip(CALL.domain.boxes, row, strict=True)) for row in rows]
+    return [dict(zip(CALL.domain.measures, row, strict=True)) for row in rows]
 
 
 def quantlib(family, x, t, sigma, rate, strike):

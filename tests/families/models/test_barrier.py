@@ -116,8 +116,8 @@ def test_pathwise_slopes_are_unbiased(family, generator):
 
 
 def test_the_kind_says_where_the_barrier_lies():
-    assert DOWN.domain.boxes["barrier"] == Box(70, 85)
-    assert UP.domain.boxes["barrier"] == Box(120, 140)
+    assert DOWN.domain.measures["barrier"] == Box(70, 85)
+    assert UP.domain.measures["barrier"] == Box(120, 140)
     assert family_fields(UP) == {"kind": "up"}
     with pytest.raises(InputError, match="down or up, got 'sideways'"):
         Barrier("sideways")

@@ -57,7 +57,7 @@ def fifty_digits(x, t, sigma, strike):
 
 def random_points(count):
     generator = torch.Generator().manual_seed(1973)
-    names = FAMILY.domain.boxes
+    names = FAMILY.domain.measures
     samples = FAMILY.domain.sample(count, generator, torch.float64).tolist()
     return [dict(zip(names, row, strict=True)) for row in samples]
 
@@ -66,7 +66,7 @@ def test_the_domain_is_that_of_the_paper():
     assert FAMILY.domain == Domain(
         x=Box(9, 10), t=Box(0, 1), sigma=Box(0.1, 0.6), strike=Box(10, 12)
     )
-    assert BlackScholes(dim=3).domain.boxes["x"] == Box(9, 10, shape=(3,))
+    assert BlackScholes(dim=3).domain.measures["x"] == Box(9, 10, shape=(3,))
 
 
 def test_value_and_greeks_agree_with_quantlib_all_over_the_domain():
@@ -153,7 +153,7 @@ def test_autodiff_of_the_closed_form_is_finite_at_maturity(x):
     """Also at the kink x = strike, and for the second derivative."""
     domain = FAMILY.domain
     inputs = domain.join(AT | {"x": x, "t": 0.0, "strike": 10.0}, extrapolate=True)
-    slopes = {name: partial(u, domain, name, inputs).item() for name in domain.boxes}
+    slopes = {name: partial(u, domain, name, inputs).item() for name in domain.measures}
     assert slopes["x"] in ((-1.0, 0.0) if x == 10.0 else (-float(x < 10.0),))
     assert slopes["strike"] == -slopes["x"]
     assert slopes["t"] == slopes["sigma"] == 0.0

@@ -60,7 +60,7 @@ def test_the_domain():
 
 
 def test_the_closed_form_agrees_with_the_series_of_eigenfunctions(generator):
-    names = FAMILY.domain.boxes
+    names = FAMILY.domain.measures
     for row in FAMILY.domain.sample(20, generator, torch.float64):
         point = dict(zip(names, ([row[0].item(), row[1].item()], *row[2:].tolist()), strict=True))
         assert u(row).item() == pytest.approx(eigenfunctions(**point), abs=1e-14)

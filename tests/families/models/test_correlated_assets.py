@@ -26,9 +26,9 @@ def test_it_is_well_formed(family):
 
 
 def test_the_strike_of_a_spread_is_a_difference():
-    assert MultiAsset(2, Payoff("call", on="spread")).domain.boxes["strike"] == Box(0, 20)
+    assert MultiAsset(2, Payoff("call", on="spread")).domain.measures["strike"] == Box(0, 20)
     for on in INDICES.keys() - {"spread"}:
-        assert MultiAsset(2, Payoff("call", on=on)).domain.boxes["strike"] == Box(90, 110)
+        assert MultiAsset(2, Payoff("call", on=on)).domain.measures["strike"] == Box(90, 110)
 
 
 @every_family

@@ -20,7 +20,7 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 
 CALL, PUT, DIGITAL = (Heston(Payoff(style)) for style in ("call", "put", "digital"))
 DOMAIN = CALL.domain
-NAMES = ["S", "v", *list(DOMAIN.boxes)[1:]]
+NAMES = ["S", "v", *list(DOMAIN.measures)[1:]]
 HARD = {"v": 0.02, "kappa": 1.0, "theta": 0.04, "nu": 0.4, "rho": -0.9, "rate": 0.03}
 EASY = {"v": 0.08, "kappa": 2.0, "theta": 0.05, "nu": 0.2, "rho": -0.4, "rate": 0.0}
 STIFF = {"v": 0.05, "kappa": 4.0, "theta": 0.1, "nu": 0.1, "rho": -0.9, "rate": 0.05}
@@ -72,7 +72,7 @@ def test_it_is_well_formed(family):
 def test_the_splitting_is_defined_all_over_the_domain():
     """ν² ≤ 4κθ, in the worst corner with equality."""
     low, high = (
-        {n: getattr(b, side)[0] for n, b in DOMAIN.boxes.items()} for side in ("low", "high")
+        {n: getattr(b, side)[0] for n, b in DOMAIN.measures.items()} for side in ("low", "high")
     )
     assert high["nu"] ** 2 <= 4.0 * low["kappa"] * low["theta"] * (1.0 + 1e-12)
 

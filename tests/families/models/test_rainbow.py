@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import QuantLib as ql  # noqa: N813
 import torch
-from feynkac.methods.fast.choices import suitable_scheme
 from oracles import dated, interior, market, maturity, quantlib_european
 
 from feynkac.errors import InputError
@@ -17,6 +16,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.payoff import Payoff
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
 from feynkac.sampling.noise.noise import Independent, make_generator
 from feynkac.sampling.noise.sobol import Sobol
@@ -133,7 +133,7 @@ def mean_labels_and_truth(payoff, steps, generator):
 @every_payoff
 @pytest.mark.parametrize("steps", [1, 3])
 def test_labels_with_the_closed_form_s_nodes_are_unbiased(payoff, steps, generator, monkeypatch):
-    monkeypatch.setattr(rainbow, "LABEL_NODES", rainbow.NODES)
+    monkeypatch.setattr(rainbow, "LABEL_NODES", rainbow.CLOSED_FORM_NODES)
     mean, truth = mean_labels_and_truth(payoff, steps, generator)
     torch.testing.assert_close(mean, truth, rtol=2e-6, atol=4e-6)
 
@@ -172,7 +172,7 @@ def test_derivatives_of_labels_agree_with_finite_differences(payoff, generator):
 
 @main_payoffs
 def test_slopes_of_labels_agree_with_the_closed_form(payoff, generator, monkeypatch):
-    monkeypatch.setattr(rainbow, "LABEL_NODES", rainbow.NODES)
+    monkeypatch.setattr(rainbow, "LABEL_NODES", rainbow.CLOSED_FORM_NODES)
     family, scheme = Rainbow(5, payoff), FamilySteps(steps=1)
     inputs = interior(family, 8, generator)
     noise = make_generator(0, "slopes")

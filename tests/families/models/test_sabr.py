@@ -157,7 +157,7 @@ def test_the_control_has_mean_zero_given_the_path_of_the_volatility(style, at):
     chances = (0.5 * width * weights).flatten() * torch.exp(-0.5 * z2.square()) / (2 * np.pi) ** 0.5
     for z1 in (-1.5, 0.0, 1.0):
         z = torch.stack([torch.full_like(z2, z1), z2], -1)[None]
-        control = family.expected(*point, z) - paid(family, point, z)
+        control = family.controlled(*point, z) - paid(family, point, z)
         assert control.abs().max() > 0.1
         assert abs((chances * control[:, 0]).sum().item()) < (3e-4 if style == "digital" else 1e-5)
 
@@ -167,7 +167,7 @@ def test_the_control_has_mean_zero_given_the_path_of_the_volatility(style, at):
 def test_the_control_has_mean_zero(at, steps, generator):
     point = DOMAIN.split(DOMAIN.join(at)[None])
     z = torch.randn(steps, 100_000, 2, generator=generator, dtype=torch.float64)
-    control = FAMILY.expected(*point, z) - paid(FAMILY, point, z)
+    control = FAMILY.controlled(*point, z) - paid(FAMILY, point, z)
     assert abs(control.mean()) < 4.5 * control.std() / 100_000**0.5
 
 
@@ -179,7 +179,7 @@ def test_labels_follow_a_path_to_zero(generator):
     z = torch.randn(4, 4000, 2, generator=generator, dtype=torch.float64)
     absorbed = paid(family, (x, t, p), z)[:, 0] == 108.0
     assert 20 < absorbed.sum() < 3900
-    calls = [Sabr(Payoff(style)).expected(x, t, p, z) for style in ("call", "put")]
+    calls = [Sabr(Payoff(style)).controlled(x, t, p, z) for style in ("call", "put")]
     calls += [paid(Sabr(Payoff(style)), (x, t, p), z) for style in ("call", "put")]
     controls = (calls[0] - calls[1]) - (calls[2] - calls[3])  # mean of F̂ minus F̂
     assert controls.isfinite().all()
@@ -211,5 +211,5 @@ def test_derivatives_of_labels_agree_with_finite_differences(generator):
     inputs[:, DOMAIN.slices()["t"]].clamp_(min=0.1)
     z = torch.randn(3, 6, 2, generator=generator, dtype=torch.float64)
     assert torch.autograd.gradcheck(
-        lambda flat: FAMILY.expected(*DOMAIN.split(flat), z), inputs.requires_grad_(), atol=1e-4
+        lambda flat: FAMILY.controlled(*DOMAIN.split(flat), z), inputs.requires_grad_(), atol=1e-4
     )

@@ -5,7 +5,6 @@ import math
 import pytest
 import QuantLib as ql  # noqa: N813
 import torch
-from feynkac.methods.fast.choices import suitable_scheme
 from oracles import interior, market, maturity, residuals
 from scipy import integrate
 from scipy.stats import norm
@@ -16,6 +15,7 @@ from feynkac.families.family import jumps
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol

@@ -94,7 +94,7 @@ def test_scales_are_those_of_the_solution(family, generator):
     point = domain.split(inputs)
     u, partials = family.closed_form(*point), family.closed_partials(*point)
     partials["t"] = partials["t"] * 2.0 * point.t.sqrt()
-    slopes = torch.cat([partials[n].flatten(1) for n in domain.boxes], 1) * network.std / u.std()
+    slopes = torch.cat([partials[n].flatten(1) for n in domain.measures], 1) * network.std / u.std()
     rms = slopes.square().mean(0).sqrt()
     assert scales.shift.item() == pytest.approx(u.mean().item(), rel=0.02)
     assert scales.scale.item() == pytest.approx(u.std().item(), rel=0.02)

@@ -120,7 +120,7 @@ def test_labels_and_slopes_are_unbiased(noise, family, generator):
     found = torch.cat(differential_labels(family, Exact(), at.expand(count, -1), draw), 1)
     point = domain.split(at)
     partials = family.closed_partials(*point)
-    u = [family.closed_form(*point), *(partials[name].flatten(1) for name in domain.boxes)]
+    u = [family.closed_form(*point), *(partials[name].flatten(1) for name in domain.measures)]
     rounding = 1e-12  # cubature has no other error on the paraboloid
     error = (found.mean(0) - torch.cat(u, 1)).abs()
     assert (error < 4.5 * found.std(0) / count**0.5 + rounding).all()

@@ -82,6 +82,6 @@ def test_labels_of_the_paraboloid_have_no_noise(dim, scheme, generator):
     values, slopes = differential_labels(family, scheme, inputs, draw)
     point = family.domain.split(inputs)
     partials = family.closed_partials(*point)
-    expected = torch.cat([partials[name].flatten(1) for name in family.domain.boxes], 1)
+    expected = torch.cat([partials[name].flatten(1) for name in family.domain.measures], 1)
     torch.testing.assert_close(values, family.closed_form(*point), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(slopes, expected, rtol=1e-11, atol=1e-11)

@@ -11,7 +11,7 @@ from feynkac.families.models.spread import Spread
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.noise import Shape, make_generator
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.noise.trapezoid import FAR, Trapezoid
+from feynkac.sampling.noise.trapezoid import FARTHEST, Trapezoid
 from feynkac.sampling.schemes.family_steps import FamilySteps
 
 
@@ -23,9 +23,9 @@ def rule(inputs, paths, generator):
 
 def test_nodes_are_equally_spaced_and_shifted(generator):
     z, weights = rule(500, 16, generator)
-    h = 2.0 * FAR / 16
+    h = 2.0 * FARTHEST / 16
     torch.testing.assert_close(z.diff(dim=1), torch.full((500, 15), h).double())
-    shift = (z[:, 0] + FAR) / h
+    shift = (z[:, 0] + FARTHEST) / h
     assert 0.0 <= shift.min() < 0.02
     assert 0.98 < shift.max() <= 1.0
     density = torch.distributions.Normal(0.0, 1.0).log_prob(z).exp()

@@ -7,9 +7,9 @@ import torch
 
 from feynkac.compilation import can_compile
 from feynkac.families import BasketPut
-from feynkac.sampling import affine_flow
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.noise import Independent, normals
+from feynkac.sampling.schemes import affine_flow
 from feynkac.sampling.schemes.affine_flow import compiled_for, exponential
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.log_ode import LogOde

@@ -29,5 +29,5 @@ def test_log_prices_have_the_law_of_geometric_brownian_motion(generator):
 
 
 def test_a_family_without_sampler_is_refused():
-    with pytest.raises(InputError, match=r"BasketPut has no exact sampler; use .*euler:25"):
+    with pytest.raises(InputError, match=r"BasketPut has no exact sampler; use .*EulerMaruyama"):
         Exact().check(BasketPut())

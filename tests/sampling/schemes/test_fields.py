@@ -2,24 +2,29 @@
 
 import functools
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
 
 from feynkac.families import (
+    AdditiveNoise,
     BasketPut,
     BlackScholes,
+    CommutingNoise,
     HeatParaboloid,
     Heston,
     MultiAsset,
     OrnsteinUhlenbeck,
 )
+from feynkac.families.catalogue import BUILT_IN
 from feynkac.sampling.schemes.fields import (
     affine_fields,
     along,
     diagonal_drift,
     flow,
     noise_kind,
+    observed_noise_kind,
     stratonovich_drift,
 )
 
@@ -85,6 +90,36 @@ def test_each_path_may_flow_for_its_own_time(generator):
 )
 def test_what_kind_of_noise_a_family_has(family, kind):
     assert noise_kind(family) == kind
+    assert observed_noise_kind(family) == kind
+
+
+@pytest.mark.parametrize("family", [cls() for cls in BUILT_IN.values()], ids=lambda f: f.name())
+def test_what_a_family_declares_of_its_noise_is_so(family):
+    if isinstance(family, CommutingNoise):
+        order = ["general", "commuting", "diagonal", "additive"]
+        assert order.index(observed_noise_kind(family)) >= order.index(noise_kind(family))
+
+
+@dataclass(frozen=True)
+class Claimed(BasketPut, AdditiveNoise):
+    """Declares what is not so."""
+
+
+def test_a_declaration_is_not_looked_into():
+    assert noise_kind(Claimed(2)) == "additive"
+    assert observed_noise_kind(Claimed(2)) == "general"
+
+
+@dataclass(frozen=True)
+class Undefined(BlackScholes):
+    """σ is not a number anywhere."""
+
+    def diffusion(self, x, dw, p):
+        return (-x).sqrt() * dw
+
+
+def test_noise_that_is_not_a_number_does_not_commute():
+    assert observed_noise_kind(Undefined()) == "general"
 
 
 @pytest.mark.parametrize("family", [BlackScholes(3), HeatParaboloid(3)], ids=lambda f: f.name())

@@ -8,7 +8,7 @@ Cholesky:     dw = L z,  L Lᵀ = C,                        correlation matrix C
 import torch
 from torch import Tensor
 
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.formulas.safe_root import root
 
 
 def pair(dw: Tensor, rho: Tensor) -> Tensor:

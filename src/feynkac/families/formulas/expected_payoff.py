@@ -9,12 +9,13 @@ with ψ the standard normal density and Ψ its distribution function. At v = 0 t
 F, and their derivatives those of the payoff.
 """
 
-import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from feynkac.families.formulas.normal_law import cdf, pdf
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.payoff import STYLES
 
 ExpectedPayoff = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -32,7 +33,9 @@ LOGNORMAL: dict[str, ExpectedPayoff] = {
 
 
 def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
-    """Of a normal number with standard deviation v.  Shape: all `(…, 1)`, broadcast.
+    """The expected payoff of a normal number with standard deviation v.
+
+    Shape: all `(…, 1)`, broadcast.
 
     Example:
         >>> F, K, v = torch.tensor([[100.0], [100.0], [20.0]])
@@ -45,7 +48,9 @@ def bachelier(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) ->
 
 
 def black(style: str, forward: Tensor, strike: Tensor, deviation: Tensor) -> Tensor:
-    """Of a lognormal number whose logarithm has deviation v.  Shape: all `(…, 1)`, broadcast.
+    """The expected payoff of a lognormal number whose logarithm has deviation v.
+
+    Shape: all `(…, 1)`, broadcast.
 
     Example:
         >>> F, K, v = torch.tensor([[100.0], [100.0], [0.2]])
@@ -61,23 +66,3 @@ def moneyness(forward: Tensor, strike: Tensor, deviation: Tensor) -> tuple[Tenso
     v = positive(deviation)
     middle = (forward / strike).log() / v
     return middle + v / 2, middle - v / 2
-
-
-def root(t: Tensor) -> Tensor:
-    """√t for t ≥ 0, with slope 0 instead of ∞ at 0."""
-    return torch.where(t > 0, positive(t).sqrt(), 0.0)
-
-
-def cdf(z: Tensor) -> Tensor:
-    """Ψ(z), also in the far tail, where `torch.special.ndtr` is zero."""
-    return 0.5 * torch.erfc(-z / math.sqrt(2.0))
-
-
-def pdf(z: Tensor) -> Tensor:
-    """ψ(z)."""
-    return (-0.5 * z.square()).exp() / math.sqrt(2.0 * math.pi)
-
-
-def positive(v: Tensor) -> Tensor:
-    """1 where v = 0, so that no gradient divides by zero."""
-    return torch.where(v > 0, v, 1.0)

@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from feynkac.families.formulas.expected_payoff import cdf, pdf, positive
+from feynkac.families.formulas.normal_law import cdf, pdf
 from feynkac.families.formulas.quadrature import gauss_legendre
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.payoff import INDICES, STYLES
 
-FAR = 6.0  # deviations at which Ψ is taken for 0 or 1
+CERTAIN = 6.0  # deviations at which Ψ is taken for 0 or 1
 FACTOR_NODES = 32
-BLOCK = 16  # nodes in y at a time; memory
+NODES_AT_ONCE = 16  # in y; memory
 
 
 def extreme(
@@ -65,7 +66,7 @@ def extreme(
         all_beyond = all_below((sign * (y - m_i) / v_i for m_i, v_i in each), rho)
         return 1.0 - all_beyond if on == "max" else all_beyond
 
-    a, b = INDICES[on](m - FAR * v), INDICES[on](m + FAR * v)
+    a, b = INDICES[on](m - CERTAIN * v), INDICES[on](m + CERTAIN * v)
     value = _expected(style, above, a, b, nodes)
     value = value if style == "digital" else strike * value
     paid = STYLES[style](INDICES[on](forward) - strike)
@@ -85,7 +86,8 @@ def all_below(alphas: Iterable[Tensor], rho: Tensor | None = None) -> Tensor:
     own, common = (1.0 - rho).sqrt(), rho.sqrt()
     alphas = list(alphas)
     least = functools.reduce(torch.minimum, alphas)
-    first, last = (((least + far * own) / common).clamp(-FAR, FAR) for far in (-FAR, FAR))
+    ends = ((least + far * own) / common for far in (-CERTAIN, CERTAIN))
+    first, last = (end.clamp(-CERTAIN, CERTAIN) for end in ends)
     total, scaled = cdf(first), [alpha / own for alpha in alphas]
     for part, weight in zip(*gauss_legendre(rho.new_ones(1), FACTOR_NODES), strict=True):
         z = first + part * (last - first)
@@ -97,7 +99,7 @@ def all_below(alphas: Iterable[Tensor], rho: Tensor | None = None) -> Tensor:
 def _expected(
     style: str, above: Callable[[Tensor], Tensor], a: Tensor, b: Tensor, nodes: int
 ) -> Tensor:
-    """The same for K = 1, from P(I > e^y), which is 1 below a and 0 above b."""
+    """The expectation for K = 1, from P(I > e^y), which is 1 below a and 0 above b."""
     if style == "digital":
         return above(torch.zeros_like(a))
     if style == "call":
@@ -105,7 +107,7 @@ def _expected(
     else:
         certain, first, last = -b.expm1(), a.clamp_max(0.0), b.clamp_max(0.0)
     above_first, weights = gauss_legendre(last - first, nodes)
-    blocks = (torch.split(rule, BLOCK, -1) for rule in (first + above_first, weights))
+    blocks = (torch.split(rule, NODES_AT_ONCE, -1) for rule in (first + above_first, weights))
     value = certain.clamp_min(0.0)
     for y, dy in zip(*blocks, strict=True):
         chance = above(y) if style == "call" else 1.0 - above(y)

@@ -21,10 +21,10 @@ from torch import Tensor
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.quadrature import gauss_legendre
 
-NODES = 48
-BLOCK = 8  # nodes at a time; memory
-CUT = 16.0
-FAR = 12.0
+FOURIER_NODES = 48
+NODES_AT_ONCE = 8  # memory
+DECAYED = 16.0  # the integral ends where f and b are e^{−16}
+FAR_OUT = 12.0  # deviations from the money, where the integral is left out
 
 
 def expectation(
@@ -46,15 +46,15 @@ def expectation(
         log_f: ln f at complex arguments, `(…, n)` → `(…, n)`.
     """
     k, deviation = (forward / strike).log(), variance.sqrt()
-    last = (math.sqrt(2.0 * CUT) / deviation + CUT / decay).detach()
-    nodes, weights = gauss_legendre(last, NODES)
+    last = (math.sqrt(2.0 * DECAYED) / deviation + DECAYED / decay).detach()
+    nodes, weights = gauss_legendre(last, FOURIER_NODES)
     integral = torch.zeros_like(k)
-    for n in range(0, NODES, BLOCK):
-        u, du = nodes[..., n : n + BLOCK], weights[..., n : n + BLOCK]
+    for n in range(0, FOURIER_NODES, NODES_AT_ONCE):
+        u, du = nodes[..., n : n + NODES_AT_ONCE], weights[..., n : n + NODES_AT_ONCE]
         difference = log_f(u - 0.5j).exp() - (-0.5 * variance * (u.square() + 0.25)).exp()
         wave = (1j * u * k).exp() * difference * _kernel(style, forward, strike, u)
         integral = integral + (wave.real * du).sum(-1, keepdim=True)
-    correction = torch.where(k.abs() < FAR * deviation, integral / math.pi, 0.0)
+    correction = torch.where(k.abs() < FAR_OUT * deviation, integral / math.pi, 0.0)
     return black(style, forward, strike, deviation) + correction
 
 

@@ -1,7 +1,7 @@
 r"""Powers  max(x, 0)^a,  a > 0,  for coefficients like F^β that end at zero.
 
 The slope is 0 at x = 0, where that of x^a is infinite: what has arrived at zero stays there, and no
-gradient is NaN. For a square root see `expected_payoff.root`.
+gradient is NaN. For a square root see `safe_root.py`.
 """
 
 import torch

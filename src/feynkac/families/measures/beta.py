@@ -26,8 +26,8 @@ from feynkac.families.measures.measure import (
     vector,
 )
 
-NODES = 2**13
-TAIL = 1e-18
+TABLE_NODES = 2**13
+TABLE_TAIL = 1e-18  # of the law on each side, without nodes
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -92,8 +92,8 @@ class Beta(Quantiles):
     def _table(self) -> tuple[Tensor, Tensor]:
         """y and F(y).  Shape: `(size, n)`, float64."""
         a, b = np.array(self.a)[:, None], np.array(self.b)[:, None]
-        reach = np.sqrt(-np.log(TAIL) / 2.0 / (a + b + 1.0))
+        reach = np.sqrt(-np.log(TABLE_TAIL) / 2.0 / (a + b + 1.0))
         first, last = (np.clip(a / (a + b) + side * reach, 0.0, 1.0) for side in (-1.0, 1.0))
-        inner = first + (last - first) * (1.0 - np.cos(np.linspace(0.0, np.pi, NODES))) / 2.0
+        inner = first + (last - first) * (1.0 - np.cos(np.linspace(0.0, np.pi, TABLE_NODES))) / 2.0
         y = np.concatenate([np.zeros_like(a), inner, np.ones_like(a)], axis=-1)
         return torch.as_tensor(y), torch.as_tensor(special.betainc(a, b, y))

@@ -20,14 +20,15 @@ from torch import Tensor
 from feynkac.errors import InputError
 
 ROUNDING = 1e-6  # relative; a few units in the last place of float32
-WIDTH, NODES = 4.5, 289  # of the quadrature: more change nothing in float64
+QUADRATURE_WIDTH, QUADRATURE_NODES = 4.5, 289  # more change nothing in float64
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Measure(ABC):
     """A probability measure on the values of one variable of any shape.
 
-    A manifest must know it again, so there are a few only; a law of your own is a `Sampled`.
+    There are only a few, since a manifest must be able to restore them; a law of your own is a
+    `Sampled`.
     """
 
     kind: ClassVar[str | None]
@@ -40,12 +41,12 @@ class Measure(ABC):
     @property
     @abstractmethod
     def mean(self) -> Tensor:
-        """Of each coordinate.  Shape: `(size,)`, float64."""
+        """Mean of each coordinate.  Shape: `(size,)`, float64."""
 
     @property
     @abstractmethod
     def std(self) -> Tensor:
-        """Standard deviation.  Shape: `(size,)`, float64."""
+        """Standard deviation of each coordinate.  Shape: `(size,)`, float64."""
 
     @property
     @abstractmethod
@@ -54,7 +55,7 @@ class Measure(ABC):
 
     @abstractmethod
     def draw(self, uniform: Tensor, generator: torch.Generator) -> Tensor:
-        """Independent draws: a function of uniforms on (0, 1), or fresh ones as many.
+        """Independent draws: a function of uniforms on (0, 1), or as many fresh ones.
 
         Shape: `(count, size)` → `(count, size)`, in the dtype of the uniforms.
         """
@@ -78,7 +79,7 @@ class Measure(ABC):
         return like.new_tensor(self.low), like.new_tensor(self.high)
 
     def record(self) -> dict[str, Any]:
-        """As plain data; that of a uniform measure is its shape and bounds."""
+        """The measure as plain data; for a uniform one, its shape and bounds."""
         bounds = {"shape": self.shape, "low": self.low, "high": self.high}
         law = {"kind": self.kind, "parameters": dict(self.parameters)}
         return bounds if self.kind is None else bounds | law
@@ -129,7 +130,7 @@ class Integrated(Quantiles):
 
     @property
     def std(self) -> Tensor:
-        """Likewise: formulas lose their digits where a law is narrow."""
+        """By quadrature too: formulas lose their digits where a law is narrow."""
         return self.moments(torch.clone)[1]
 
 
@@ -145,7 +146,8 @@ def _quadrature() -> tuple[Tensor, Tensor]:
 
     Shape: nodes `(n, 1)`, weights `(n, 1)`.
     """
-    s = torch.linspace(-WIDTH, WIDTH, NODES, dtype=torch.float64).unsqueeze(-1)
+    width, nodes = QUADRATURE_WIDTH, QUADRATURE_NODES
+    s = torch.linspace(-width, width, nodes, dtype=torch.float64).unsqueeze(-1)
     u = torch.sigmoid(math.pi * s.sinh())
     weights = s.cosh() * u * u.flip(0)
     below_one = 1.0 - 2.0**-53  # at 1 a quantile is the bound, however far that is
@@ -166,7 +168,7 @@ def flatten(
     Args:
         owner: the class, for messages.
         numbers: by name; a number or nested numbers each.
-        shape: to be had; by default what they broadcast to.
+        shape: the shape wanted; by default what they broadcast to.
     """
     arrays = [_finite(f"{owner} {name}", value) for name, value in numbers.items()]
     shapes = [tuple(a.shape) for a in arrays]

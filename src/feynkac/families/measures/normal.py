@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from feynkac.families.formulas.expected_payoff import cdf
+from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.measures.measure import (
     Integrated,
     fill,
@@ -64,7 +64,7 @@ class Normal(Integrated):
 
     @property
     def parameters(self) -> Mapping[str, tuple[float, ...]]:
-        """Of the law before it is cut."""
+        """Mean and standard deviation before the law is cut."""
         return {"mean": self.location, "std": self.scale}
 
     def _inverse(self, u: Tensor) -> Tensor:

@@ -22,8 +22,8 @@ from feynkac.families.measures.measure import (
     vector,
 )
 
-PILOT = 2**16  # draws of the estimates
-DIGITS = 5  # of the standard deviation that are kept
+PILOT_DRAWS = 2**16  # of the estimates
+KEPT_DIGITS = 5  # of the standard deviation
 
 Sampler = Callable[[int, torch.Generator, torch.dtype], Tensor]
 """`sample(count, generator, dtype)` → `(count, *shape)`."""
@@ -40,7 +40,7 @@ class Sampled(Measure):
         high: upper bound.
         shape: of the variable.
         mean: of each coordinate, if known.
-        std: likewise.
+        std: standard deviation of each coordinate, if known.
 
     Example:
         >>> def arcsine(count, generator, dtype):
@@ -89,7 +89,7 @@ class Sampled(Measure):
 
     @property
     def parameters(self) -> Mapping[str, tuple[float, ...]]:
-        """All that can be written down of it."""
+        """Mean and standard deviation; the sampler itself cannot be written down."""
         return {"mean": self.average, "std": self.deviation}
 
     def draw(self, uniform: Tensor, generator: torch.Generator) -> Tensor:
@@ -98,14 +98,14 @@ class Sampled(Measure):
 
     def moments(self, f: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Estimates from 2¹⁶ draws, always the same."""
-        y = f(self._draw(PILOT, torch.Generator().manual_seed(0), torch.float64))
+        y = f(self._draw(PILOT_DRAWS, torch.Generator().manual_seed(0), torch.float64))
         spread = y - y[0]  # exactly zero for a constant
         return y[0] + spread.mean(0), spread.std(0)
 
     def _estimates(self) -> tuple[Tensor, ...]:
         """Mean and standard deviation, rounded to what another machine finds as well."""
         mean, std = (v.tolist() for v in self.moments(torch.clone))
-        places = [DIGITS - math.ceil(math.log10(s)) if s > 0 else 0 for s in std]
+        places = [KEPT_DIGITS - math.ceil(math.log10(s)) if s > 0 else 0 for s in std]
         rounded = [list(map(round, v, places)) for v in (mean, std)]
         return tuple(vector(v).reshape(self.shape) for v in rounded)
 

@@ -1,1 +1,1 @@
-"""The catalogue: one model a file, and what several of them share."""
+"""The catalogue: one model per file, and what several of them share."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
+    AdditiveNoise,
     ClosedForm,
     ExactSampler,
     Family,
@@ -21,7 +22,8 @@ from feynkac.families.family import (
     Pays,
     Rate,
 )
-from feynkac.families.formulas.expected_payoff import bachelier, root
+from feynkac.families.formulas.expected_payoff import bachelier
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.models.lognormal import GREEKS
 from feynkac.families.payoff import Payoff
@@ -29,7 +31,7 @@ from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Bachelier(Family, ExactSampler, Rate, Pays, ClosedForm, NamedGreeks):
+class Bachelier(Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks):
     """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:

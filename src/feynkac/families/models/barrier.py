@@ -24,7 +24,9 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.family import Absorbing, ClosedForm
-from feynkac.families.formulas.expected_payoff import cdf, moneyness, root
+from feynkac.families.formulas.expected_payoff import moneyness
+from feynkac.families.formulas.normal_law import cdf
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.models.lognormal import Lognormal, market
 from feynkac.families.point import Params

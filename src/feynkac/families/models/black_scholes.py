@@ -15,14 +15,22 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedPartials, ExactSampler, Family, Greek, NamedGreeks
-from feynkac.families.formulas.expected_payoff import cdf, pdf, positive
+from feynkac.families.family import (
+    ClosedPartials,
+    DiagonalNoise,
+    ExactSampler,
+    Family,
+    Greek,
+    NamedGreeks,
+)
+from feynkac.families.formulas.normal_law import cdf, pdf
+from feynkac.families.formulas.safe_root import positive
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class BlackScholes(Family, ExactSampler, ClosedPartials, NamedGreeks):
+class BlackScholes(Family, ExactSampler, DiagonalNoise, ClosedPartials, NamedGreeks):
     """European put without interest; inputs x, t (time to maturity), sigma, strike.
 
     Example:

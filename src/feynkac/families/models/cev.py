@@ -30,16 +30,16 @@ from torch import Tensor
 
 from feynkac.families.domain import Domain
 from feynkac.families.family import ClosedForm, Family, OwnSteps, Pays, Rate
-from feynkac.families.formulas.expected_payoff import root
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
 SCALE = 100.0  # the price at which σ is the lognormal volatility
-NODES, FAR_NODES = 80, 32  # of the two integrals
-CUT = 40.0  # e^{−40} counts as nothing
+NEAR_NODES, FAR_NODES = 80, 32  # of the two integrals
+NEGLIGIBLE = 40.0  # e^{−40} counts as nothing
 LEAST = 1e-15  # of |m|: what float64 can tell from zero
 
 KINKED: dict[str, Callable[[Tensor], Tensor]] = {
@@ -134,7 +134,7 @@ def time_value(F: Tensor, K: Tensor, beta: Tensor, variance: Tensor, digital: bo
 
     phi, d_phi = _angles(m.detach(), a.detach())
     near = 2.0 * ((0.5 * m).sinh().square() + (0.5 * phi).sin().square())
-    psi, d_psi = gauss_legendre((1.0 + CUT / a.detach()).acosh(), FAR_NODES)
+    psi, d_psi = gauss_legendre((1.0 + NEGLIGIBLE / a.detach()).acosh(), FAR_NODES)
     far = m.cosh() + psi.cosh()
     both = integral(d_phi * phi.sin() * (nu * phi).sin(), near) + integral(
         d_psi * psi.sinh() * (-nu * psi).exp() * (math.pi * nu).sin(), far
@@ -145,6 +145,6 @@ def time_value(F: Tensor, K: Tensor, beta: Tensor, variance: Tensor, digital: bo
 def _angles(m: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
     """Nodes and weights in φ = |m| sinh y, dense around the peak of width |m| at φ = 0."""
     width = m.abs().clamp_min(LEAST)
-    last = 2.0 * (0.5 * CUT / a).sqrt().clamp_max(1.0).asin()
-    y, dy = gauss_legendre((last / width).asinh(), NODES)
+    last = 2.0 * (0.5 * NEGLIGIBLE / a).sqrt().clamp_max(1.0).asin()
+    y, dy = gauss_legendre((last / width).asinh(), NEAR_NODES)
     return width * y.sinh(), dy * width * y.cosh()

@@ -21,7 +21,14 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Absorbing, ClosedForm, Discount, Family, OwnSteps
+from feynkac.families.family import (
+    Absorbing,
+    AdditiveNoise,
+    ClosedForm,
+    ConstantDiscount,
+    Family,
+    OwnSteps,
+)
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
@@ -30,7 +37,7 @@ IMAGES = 4  # the next one is below 1e-15 for Dt ≤ 0.4, twice what the domain 
 
 
 @dataclass(frozen=True)
-class Channel(Family, Discount, Absorbing, OwnSteps, ClosedForm):
+class Channel(Family, ConstantDiscount, Absorbing, OwnSteps, AdditiveNoise, ClosedForm):
     """Advection, diffusion and decay between absorbing walls; x = (downstream, across).
 
     Example:
@@ -59,9 +66,9 @@ class Channel(Family, Discount, Absorbing, OwnSteps, ClosedForm):
         """√(2D) dw."""
         return (2.0 * p.diffusivity).sqrt() * dw
 
-    def discount(self, x: Tensor, p: Params) -> Tensor:
+    def discount_rate(self, p: Params) -> Tensor:
         """k."""
-        return p.decay.expand_as(x[..., :1])
+        return p.decay
 
     def distance(self, x: Tensor, p: Params) -> Tensor:
         """1 − y and 1 + y."""

@@ -10,17 +10,24 @@ The common factor z₀ is one Brownian motion more than there are assets.
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ExactSampler, Family, NoiseDimension, Pays, Rate
+from feynkac.families.family import (
+    CommutingNoise,
+    ExactSampler,
+    Family,
+    NoiseDimension,
+    Pays,
+    Rate,
+)
 from feynkac.families.formulas.correlation import one_factor
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
-LEAST = 1e-6  # price; a step of Euler may go below zero
+LEAST_PRICE = 1e-6  # a step of Euler may go below zero
 
 
-class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
-    """Base of options on `dim` assets; inputs x, t, sigma (an asset each), rho, rate, strike.
+class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise):
+    """Base of options on `dim` assets; inputs x, t, sigma (one per asset), rho, rate, strike.
 
     A subclass adds the fields `dim` and `payoff`.
     """
@@ -45,7 +52,7 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
 
     @property
     def noise_dim(self) -> int:
-        """The common factor, and one an asset."""
+        """The common factor, and one per asset."""
         return self.dim + 1
 
     def drift(self, x: Tensor, p: Params) -> Tensor:
@@ -58,7 +65,7 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays):
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """The payoff."""
-        return self.payoff(x.clamp_min(LEAST), p.strike)
+        return self.payoff(x.clamp_min(LEAST_PRICE), p.strike)
 
     def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """x_i exp((r − ½σ_i²) t + σ_i √t B_i(1))."""

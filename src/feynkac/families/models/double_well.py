@@ -20,13 +20,13 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Conditional, Family
+from feynkac.families.family import AdditiveNoise, ConditionalMean, Family, OwnSteps
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class DoubleWell(Family, Conditional):
+class DoubleWell(Family, OwnSteps, ConditionalMean, AdditiveNoise):
     """A particle that may cross a barrier; inputs x, t, height, temperature.
 
     Example:

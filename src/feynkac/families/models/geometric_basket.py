@@ -15,7 +15,8 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.family import ClosedForm
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.models.correlated_assets import CorrelatedAssets
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedPartials, ExactSampler, Family
+from feynkac.families.family import AdditiveNoise, ClosedPartials, ExactSampler, Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class HeatGaussian(Family, ExactSampler, ClosedPartials):
+class HeatGaussian(Family, ExactSampler, AdditiveNoise, ClosedPartials):
     """Heat flow with one diffusion coefficient; inputs x, t, sigma.
 
     Example:

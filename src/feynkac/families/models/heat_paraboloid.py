@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedPartials, ExactSampler, Family
+from feynkac.families.family import AdditiveNoise, ClosedPartials, ExactSampler, Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class HeatParaboloid(Family, ExactSampler, ClosedPartials):
+class HeatParaboloid(Family, ExactSampler, AdditiveNoise, ClosedPartials):
     """Heat flow with a full matrix of diffusion coefficients; inputs x, t, sigma (d, d).
 
     Example:

@@ -28,17 +28,18 @@ import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Conditional, Family, Pays, Rate
+from feynkac.families.family import ClosedForm, ConditionalMean, Family, OwnSteps, Pays, Rate
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.lewis import expectation
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Heston(Family, Conditional, Rate, Pays, ClosedForm):
+class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
     """European option; inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
 
     Example:

@@ -14,6 +14,7 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import (
     ClosedForm,
+    DiagonalNoise,
     ExactSampler,
     Family,
     Greek,
@@ -21,7 +22,8 @@ from feynkac.families.family import (
     Pays,
     Rate,
 )
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
@@ -34,7 +36,7 @@ GREEKS: Mapping[str, Greek] = {
 }
 
 
-class Lognormal(Family, ExactSampler, Rate, NamedGreeks):
+class Lognormal(Family, ExactSampler, Rate, DiagonalNoise, NamedGreeks):
     """Base of options on one asset; parameters sigma, rate, dividend and those of the payoff.
 
     A subclass adds the domain, see `market`, and the initial condition.
@@ -86,7 +88,7 @@ def market(**more: Box) -> Domain:
     """Where asset, time to maturity, volatility, rate, dividend and strike live.
 
     Example:
-        >>> list(market(barrier=Box(70, 85)).boxes)
+        >>> list(market(barrier=Box(70, 85)).measures)
         ['x', 't', 'sigma', 'rate', 'dividend', 'strike', 'barrier']
     """
     return Domain(

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, ExactSampler, Family
-from feynkac.families.formulas.expected_payoff import bachelier, root
+from feynkac.families.family import AdditiveNoise, ClosedForm, ExactSampler, Family
+from feynkac.families.formulas.expected_payoff import bachelier
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class OrnsteinUhlenbeck(Family, ExactSampler, ClosedForm):
+class OrnsteinUhlenbeck(Family, ExactSampler, AdditiveNoise, ClosedForm):
     """Call on the mean of `dim` mean-reverting numbers; inputs x, t, kappa, theta, sigma, strike.
 
     Example:

@@ -17,19 +17,19 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Conditional
-from feynkac.families.formulas.expected_payoff import root
+from feynkac.families.family import ClosedForm, ConditionalMean, ExactSteps
 from feynkac.families.formulas.extremes import extreme
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.models.correlated_assets import CorrelatedAssets
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
-NODES = 40  # of the closed form
+CLOSED_FORM_NODES = 40
 LABEL_NODES = 20  # to 10⁻⁶ of 1 + u, at worst 10⁻⁴
 
 
 @dataclass(frozen=True)
-class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
+class Rainbow(CorrelatedAssets, ExactSteps, ConditionalMean, ClosedForm):
     """European option on the largest (best of) or smallest (worst of) of `dim` assets.
 
     Example:
@@ -50,10 +50,6 @@ class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
                 f"say {self.payoff.style}:max or {self.payoff.style}:min, or take MultiAsset."
             )
 
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """Exact."""
-        return self.exact(x, h, p, z)
-
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """Given the common factor of all steps, z₀ = Σ z₀ₖ/√steps."""
         factor = z[..., :1].sum(0) / math.sqrt(len(z))
@@ -67,7 +63,7 @@ class Rainbow(CorrelatedAssets, Conditional, ClosedForm):
         """By quadrature, in float64."""
         time, sigma, rho, rate, K = (v.double() for v in (t, p.sigma, p.rho, p.rate, p.strike))
         forward = x.double() * (rate * time).exp()
-        value = extreme(*self._option, forward, K, sigma * root(time), rho, NODES)
+        value = extreme(*self._option, forward, K, sigma * root(time), rho, CLOSED_FORM_NODES)
         u = ((-rate * time).exp() * value).to(x.dtype)
         return torch.where(t > 0, u, self.initial(x, p))
 

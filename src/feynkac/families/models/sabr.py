@@ -13,22 +13,22 @@ A step of weak order 2 in y = (F/100)^b, b = 1 − β, as there; z₁, z₂ inde
 Labels have a control variate: the payoff of a displaced lognormal price on the same path. With
 M = Σ (ρ (α_h − α)/ν + √((1 − ρ²)(A + A_h)) z₂), V = Σ (A + A_h) and w = β (F/100)^{β−1}, it ends at
 
-    F̂ = F/β exp(wM − ½w²V) − F (1 − β)/β,   with the slope of α F^β at the start for ever.
+    F̂ = F/β exp(wM − ½w²V) − F (1 − β)/β,   with the slope of α F^β at the start for all times.
 
 Given the path of α, F̂ is lognormal, and Black's formula is the mean of its payoff.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from feynkac.families.domain import Domain
-from feynkac.families.family import Conditional, Family, Pays
+from feynkac.families.family import ControlVariate, Family, OwnSteps, Pays
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import black, root
+from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.power import power
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.models.cev import SCALE, elastic, elastic_step
 from feynkac.families.payoff import Payoff
@@ -36,7 +36,7 @@ from feynkac.families.point import Params
 
 
 @dataclass(frozen=True)
-class Sabr(Family, Conditional, Pays):
+class Sabr(Family, OwnSteps, ControlVariate, Pays):
     """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
@@ -44,7 +44,6 @@ class Sabr(Family, Conditional, Pays):
         7
     """
 
-    kept: ClassVar[int] = 2
     payoff: Payoff = Payoff("call")
 
     @property
@@ -84,7 +83,7 @@ class Sabr(Family, Conditional, Pays):
         noise = (1.0 - p.beta) * (common + own)
         return torch.cat([elastic_step(F, p.beta, before, noise, after), end], dim=-1)
 
-    def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+    def controlled(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """The payoff of F, minus that of F̂, plus its mean given the path of α."""
         (F, alpha), (z1, z2), h = halves(x), halves(z), t / len(z)
         growth = (p.nu * root(h) * z1 - 0.5 * p.nu.square() * h).cumsum(0).exp()

@@ -20,18 +20,28 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Conditional, ExactSampler, Family, Pays, Rate
+from feynkac.families.family import (
+    ClosedForm,
+    CommutingNoise,
+    ConditionalMean,
+    ExactSteps,
+    Family,
+    Pays,
+    Rate,
+)
 from feynkac.families.formulas.correlation import halves, pair
-from feynkac.families.formulas.expected_payoff import black, pdf, root
+from feynkac.families.formulas.expected_payoff import black
+from feynkac.families.formulas.normal_law import pdf
+from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
-FAR, NODES = 8.0, 256  # deviations and nodes of the closed form
+FARTHEST, CLOSED_FORM_NODES = 8.0, 256  # deviations of Z, and nodes on them
 
 
 @dataclass(frozen=True)
-class Spread(Family, ExactSampler, Conditional, Rate, Pays, ClosedForm):
+class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, ClosedForm):
     """European option on the difference of two assets; inputs x, t, sigma, rho, rate, strike.
 
     Example:
@@ -79,10 +89,6 @@ class Spread(Family, ExactSampler, Conditional, Rate, Pays, ClosedForm):
         growth = (p.rate - 0.5 * p.sigma.square()) * t
         return x * (growth + p.sigma * root(t) * pair(z, p.rho).flip(-1)).exp()
 
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """Exact."""
-        return self.exact(x, h, p, z)
-
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """Black's formula given Z = Σ z₁ₖ/√steps."""
         return self._given(x, t, p, z[..., :1].sum(0) / math.sqrt(len(z)))
@@ -90,8 +96,9 @@ class Spread(Family, ExactSampler, Conditional, Rate, Pays, ClosedForm):
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """By quadrature, in float64."""
         now = Params(**{name: getattr(p, name).double().unsqueeze(-2) for name in p})
-        z = torch.linspace(-FAR, FAR, NODES, dtype=torch.float64, device=x.device)[:, None]
-        weights = 2.0 * FAR / (NODES - 1) * pdf(z)
+        far, nodes = FARTHEST, CLOSED_FORM_NODES
+        z = torch.linspace(-far, far, nodes, dtype=torch.float64, device=x.device)[:, None]
+        weights = 2.0 * far / (nodes - 1) * pdf(z)
         values = self._given(x.double().unsqueeze(-2), t.double().unsqueeze(-2), now, z)
         return torch.where(t > 0, (weights * values).sum(-2).to(x.dtype), self.initial(x, p))
 

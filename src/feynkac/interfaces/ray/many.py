@@ -76,6 +76,7 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
     import torch
 
     from feynkac.families.catalogue import find_family
+    from feynkac.runs.artifact import as_trained
     from feynkac.runs.run import run_from_dict
 
     import_used()
@@ -84,6 +85,8 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
         if ask(channel.begin.remote(index)):
             raise Interrupted("stopped before it started")
         family = find_family(spec, dict(run["family"]["fields"]))
-        Job(spec, family, run_from_dict(run), Path(folder)).execute(teller(channel, index))
+        settings = run_from_dict(run)
+        family = as_trained(family, settings.family)
+        Job(spec, family, settings, Path(folder)).execute(teller(channel, index))
     except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(index, error))

@@ -136,6 +136,7 @@ def _work(config: dict[str, Any]) -> None:
     from torch import distributed
 
     from feynkac.families.catalogue import find_family
+    from feynkac.runs.artifact import as_trained
     from feynkac.runs.run import run_from_dict
     from feynkac.solver import execute
     from feynkac.training.team import Distributed
@@ -148,9 +149,9 @@ def _work(config: dict[str, Any]) -> None:
         if get_context().get_world_rank() == 0:
             ask(channel.begin.remote(0))
         family = find_family(config["family"], dict(run["family"]["fields"]))
-        execute(
-            run_from_dict(run), family, Path(config["folder"]), teller(channel), team=Distributed()
-        )
+        settings = run_from_dict(run)
+        family = as_trained(family, settings.family)
+        execute(settings, family, Path(config["folder"]), teller(channel), team=Distributed())
     except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(0, error))
     else:

@@ -8,15 +8,14 @@ from torch import Tensor
 from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, jumps
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.noise.candidates import candidate_noises
+from feynkac.sampling.noise.noise import Noise, make_generator
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals
 from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT_INPUTS = 16
-MOST_CUBATURE_PATHS = 128
 QUIET, FEWEST_NODES = 1e-5, 16  # relative variance of labels without noise to speak of
 
 
@@ -32,19 +31,14 @@ def choose_noise(
     where time is short, and without a measurement where there is none.
     """
     normals = scheme.draws * label_normals(family, scheme)
-    candidates: list[Noise] = [Antithetic(), Sobol()]
-    if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
-        candidates.append(SphericalRadial())
-    one = normals == 1 and integrates_noise(family, scheme)
-    if one:
-        candidates.append(Trapezoid())
+    candidates = candidate_noises(normals, integrates_noise(family, scheme))
     inputs = _pilot_inputs(family, scheme, paths, allowance, len(candidates))
 
     def typical(noise: Noise) -> float:
         return float(_variances(family, scheme, noise, paths, inputs).median(0).values.mean())
 
     if not inputs:
-        return Trapezoid() if one else Sobol()
+        return Trapezoid() if Trapezoid() in candidates else Sobol()
     return min(candidates, key=typical)
 
 

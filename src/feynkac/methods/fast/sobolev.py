@@ -53,7 +53,7 @@ class Data:
         domain = self.family.domain
         inputs = domain.ordered(domain.sample(self.batch_size, generator))
         time = inputs[:, domain.slices()["t"]]
-        time.clamp_min_(SHORTEST_TIME * domain.boxes["t"].high[0])
+        time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
         mix = self._mix(inputs, generator)
         if not self.with_slopes:

@@ -17,7 +17,7 @@ from torch.nn import functional as F  # noqa: N812
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.sampling.noise.noise import Draw
 
-POINTS = 8
+PAYOFF_POINTS = 8  # at which the payoff's gradient is averaged
 
 
 def align(family: Family, inputs: Tensor, draw: Draw) -> Draw:
@@ -49,7 +49,7 @@ def direction(family: Family, inputs: Tensor) -> Tensor:
 @functools.lru_cache(maxsize=8)
 @torch.inference_mode(False)  # what is kept serves autograd later
 def _points(dim: int) -> Tensor:
-    """Antithetic pairs of normals, always the same.  Shape: `(POINTS, d)`."""
+    """Antithetic pairs of normals, always the same.  Shape: `(PAYOFF_POINTS, d)`."""
     generator = torch.Generator().manual_seed(0)
-    half = torch.randn(POINTS // 2, dim, generator=generator, dtype=torch.float32)
+    half = torch.randn(PAYOFF_POINTS // 2, dim, generator=generator, dtype=torch.float32)
     return torch.cat([half, -half])

@@ -1,4 +1,4 @@
-r"""Where the normals of a path come from: K vectors an input, with weights that sum to one.
+r"""Where the normals of a path come from: K vectors per input, with weights that sum to one.
 
     u(λ) ≈ Σ_k w_k φ(S_t(z_k)),    unbiased for every choice here.
 

@@ -2,8 +2,8 @@ r"""The trapezoidal rule for one normal, shifted at random:
 
     E f(Z) = E Σ_k h ψ(z_k) f(z_k),   z_k = h (k + U),   U uniform on (0, 1),   ψ the density of Z.
 
-Unbiased for every f, but for what lies beyond `FAR` deviations. Where f is smooth, its error falls
-like exp(−2π²/h²) (Trefethen and Weideman 2014): 16 nodes have no noise to speak of, where 128
+Unbiased for every f, but for what lies beyond `FARTHEST` deviations. Where f is smooth, its error
+falls like exp(−2π²/h²) (Trefethen and Weideman 2014): 16 nodes have no noise to speak of, where 128
 Sobol' points, which are dense where Z is likely, still have that of the tails.
 """
 
@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from feynkac.errors import InputError
 from feynkac.sampling.noise.noise import Draw, Noise, Shape
 
-FAR = 5.5  # deviations; 4 · 10⁻⁸ of the law lies beyond
+FARTHEST = 5.5  # deviations; 4 · 10⁻⁸ of the law lies beyond
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -31,8 +31,8 @@ class Trapezoid(Noise):
                 f"the trapezoidal rule takes paths with one normal, got {shape.draws} × "
                 f"{shape.dim}; take Sobol' points."
             )
-        device, h = generator.device, 2.0 * FAR / shape.paths
+        device, h = generator.device, 2.0 * FARTHEST / shape.paths
         shift = torch.rand(shape.inputs, 1, 1, generator=generator, dtype=dtype, device=device)
-        z = h * (torch.arange(shape.paths, dtype=dtype, device=device)[:, None] + shift) - FAR
+        z = h * (torch.arange(shape.paths, dtype=dtype, device=device)[:, None] + shift) - FARTHEST
         weights = h / math.sqrt(2.0 * math.pi) * (-0.5 * z.square()).exp()
         return Draw(z.unsqueeze(0), weights)

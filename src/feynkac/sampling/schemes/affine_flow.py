@@ -1,8 +1,9 @@
 r"""Paths of affine families, entry by entry: x ← e^V x and x ← x + V(x) for V(x) = A x + a.
 
-Each path has its own matrix (A | a), made of the fields of its input by one product for all paths.
-Paths run along the last axis, so that each entry of a matrix is a long row; where there are many,
-all arithmetic of a move is compiled into one loop over them.
+In `exponential` and `euler_steps` each path has its own matrix (A | a), made of the fields of its
+input by one product for all paths. Paths run along the last axis, so that each entry of a matrix is
+a long row; where there are many, all arithmetic of a move is compiled into one loop over them.
+In `exponential_of` all paths of an input have the same matrix, for times of their own.
 """
 
 import functools
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from feynkac.compilation import can_compile
 
-TERMS = 8  # of the exponential series
+SERIES_TERMS = 8  # of the exponential
 WORTH_COMPILING = 2**13  # paths at once
 MOST_COMPILED = 4  # dimensions: the code grows with their square
 
@@ -27,10 +28,35 @@ def exponential(field: Tensor, x: Tensor) -> Tensor:
     rows = _rows(field, dim)
     y = list(x.unbind(1))
     term = [_dot(row, y) + row[dim] for row in rows]
-    for k in range(2, TERMS + 1):
+    for k in range(2, SERIES_TERMS + 1):
         y = [a + b for a, b in zip(y, term, strict=True)]
         term = [_dot(row, term) * (1.0 / k) for row in rows]
     return torch.stack([a + b for a, b in zip(y, term, strict=True)], dim=1)
+
+
+def powers(field: Tensor) -> Tensor:
+    """Columns of A, A², … for the affine field (A | a) on (x, 1), for `exponential_of`.
+
+    Shape: `(…, d, d+1)` → `(…, SERIES_TERMS, (d+1) d)`.
+    """
+    linear, found = field[..., :-1], [field]
+    for _ in range(1, SERIES_TERMS):
+        found.append(linear @ found[-1])
+    return torch.stack(found, dim=-3).mT.flatten(-2)
+
+
+def exponential_of(powers: Tensor, x: Tensor, s: Tensor) -> Tensor:
+    """e^{sV} x for one field per input and a time s per path: one matrix product for all paths.
+
+    Shape: powers `(…, 1, SERIES_TERMS, (d+1) d)`, x `(…, K, d)`, s `(…, K or 1, 1)` → `(…, K, d)`.
+    """
+    k = torch.arange(1, SERIES_TERMS + 1, dtype=s.dtype, device=s.device)
+    weights = s**k / (k + 1.0).lgamma().exp()
+    *columns, constant = (weights @ powers.squeeze(-3)).split(x.shape[-1], dim=-1)  # type: ignore[no-untyped-call]
+    moved = x + constant
+    for column, entry in zip(columns, x.split(1, dim=-1), strict=True):  # type: ignore[no-untyped-call]
+        moved = torch.addcmul(moved, column, entry)
+    return moved  # type: ignore[no-any-return]
 
 
 def euler_steps(fields: Tensor, x: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from feynkac.sampling.schemes.affine_flow import compiled_for, euler_steps
 from feynkac.sampling.schemes.fields import ito_fields
 from feynkac.sampling.schemes.scheme import Scheme
 
-BLOCK = 5  # steps compiled into one loop
+COMPILED_STEPS = 5  # in one loop
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -35,13 +35,13 @@ class EulerMaruyama(Scheme):
 
     @property
     def draws(self) -> int:
-        """One vector a step."""
+        """One vector per step."""
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         h = t / self.steps
-        if isinstance(family, AffineLinear) and _several_an_input(x, p, z):
+        if isinstance(family, AffineLinear) and _several_per_input(x, p, z):
             return _affine(x, h, p, z)
         root = h.sqrt()
         for normal in z.unbind(0):
@@ -52,13 +52,13 @@ class EulerMaruyama(Scheme):
         """Any family will do."""
 
 
-def _several_an_input(x: Tensor, p: Params, z: Tensor) -> bool:
+def _several_per_input(x: Tensor, p: Params, z: Tensor) -> bool:
     """Whether z has an axis of paths `(…, K, d)` along which x and p do not vary."""
     return x.ndim >= 2 and x.shape[-2] == 1 == p.sigma.shape[-4] and z.shape[-2] > 1
 
 
 def _affine(x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-    """The same for affine families, paths along the last axis.  Shape: x `(…, 1, d)`."""
+    """All steps of affine families, paths along the last axis.  Shape: x `(…, 1, d)`."""
     lead, (paths, dim) = z.shape[1:-2], z.shape[-2:]
     fields = ito_fields(p).expand(*lead, 1, -1, -1, -1).flatten(0, -4).flatten(1, 2)
     time = h.expand(*lead, 1, 1).reshape(-1, 1, 1)
@@ -67,6 +67,6 @@ def _affine(x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
     increments = torch.bmm(fields, weights).unflatten(-1, (len(z), paths))  # type: ignore[no-untyped-call]
     state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
     move = compiled_for(euler_steps, state)
-    for block in increments.split(BLOCK, dim=2):
+    for block in increments.split(COMPILED_STEPS, dim=2):
         state = move(block, state)
     return state.mT.reshape(*lead, paths, dim)

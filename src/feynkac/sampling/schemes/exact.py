@@ -1,4 +1,4 @@
-"""The exact scheme: one normal vector a step and no discretisation error (paper, Section 3.1).
+"""The exact scheme: one normal vector per step and no discretisation error (paper, Section 3.1).
 
 One step is enough where only S_t counts. More steps see the path on the way, for a discount, source
 or boundary that depends on it.
@@ -29,7 +29,7 @@ class Exact(Scheme):
 
     @property
     def draws(self) -> int:
-        """One vector a step."""
+        """One vector per step."""
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:

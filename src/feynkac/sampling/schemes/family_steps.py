@@ -26,7 +26,7 @@ class FamilySteps(Scheme):
 
     @property
     def draws(self) -> int:
-        """One vector a step."""
+        """One vector per step."""
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:

@@ -13,12 +13,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family, noise_dim, timed
-from feynkac.families.point import Params
+from feynkac.families.family import (
+    AdditiveNoise,
+    CommutingNoise,
+    DiagonalNoise,
+    Family,
+    noise_dim,
+    timed,
+)
+from feynkac.families.point import Params, Point
 from feynkac.sampling.noise.noise import make_generator, normals
 
-POINTS = 16  # at which noise is looked at
-SAME = 1e-4  # relative, in float32
+NOISE_POINTS = 16  # at which σ is evaluated to find out how its columns behave
+SAME = 1e-6  # relative difference of two derivatives in float64 that counts as none
 
 NoiseKind = Literal["general", "commuting", "diagonal", "additive"]
 """(DV_j) V_k = (DV_k) V_j for all j, k: commuting; 0 for j ≠ k: diagonal; 0 for all: additive."""
@@ -47,25 +54,59 @@ def diagonal_drift(family: Family, x: Tensor, p: Params) -> Tensor:
 
 
 def noise_kind(family: Family) -> NoiseKind:
-    """How the noise of `family` behaves at a few random points of its domain.
+    """How the noise of `family` behaves: as declared, or as found at random points of its domain.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> noise_kind(BlackScholes(dim=3))
         'diagonal'
     """
-    domain, generator = family.domain, make_generator(0, "noise kind")
-    x, t, p = domain.split(domain.sample(POINTS, generator))
-    p = timed(family, p, t)
-    a, b = normals(2, (POINTS,), noise_dim(family), generator)
-    one, other = derivative(family, x, p, a, b), derivative(family, x, p, b, a)
-    if _differ(one, other):
+    if isinstance(family, AdditiveNoise):
+        return "additive"
+    if isinstance(family, DiagonalNoise):
+        return "diagonal"
+    return "commuting" if isinstance(family, CommutingNoise) else observed_noise_kind(family)
+
+
+def observed_noise_kind(family: Family) -> NoiseKind:
+    """How the noise behaves at `NOISE_POINTS` random points, whatever the family declares.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> observed_noise_kind(Heston())
+        'general'
+    """
+    point, one, other = _both_orders(family)
+    if not _apart(one, other) <= SAME:  # NaN counts as apart
         return "general"
     if not one.any():
         return "additive"
+    x, _, p = point
     diagonal, general = diagonal_drift(family, x, p), stratonovich_drift(family, x, p)
     drift = family.drift(x, p)
-    return "commuting" if _differ(diagonal - drift, general - drift) else "diagonal"
+    return "diagonal" if _apart(diagonal - drift, general - drift) <= SAME else "commuting"
+
+
+def commutator(family: Family) -> float:
+    """The largest ‖Σ_jk a_j b_k [V_j, V_k]‖ relative to the two parts of the bracket, in [0, 1].
+
+    Bilinear in a and b, so that random ones see every pair j, k.
+    """
+    _, one, other = _both_orders(family)
+    return _apart(one, other)
+
+
+def _both_orders(family: Family) -> tuple[Point, Tensor, Tensor]:
+    """Random points, and there the derivative of σ a along σ b and that of σ b along σ a, float64.
+
+    Shape: derivatives `(NOISE_POINTS, d)`.
+    """
+    domain, generator = family.domain, make_generator(0, "noise kind")
+    x, t, p = domain.split(domain.sample(NOISE_POINTS, generator, torch.float64))
+    p = timed(family, p, t)
+    a, b = normals(2, (NOISE_POINTS,), noise_dim(family), generator, torch.float64)
+    one, other = derivative(family, x, p, a, b), derivative(family, x, p, b, a)
+    return Point(x, t, p), one, other
 
 
 def derivative(family: Family, x: Tensor, p: Params, a: Tensor, b: Tensor) -> Tensor:
@@ -76,9 +117,10 @@ def derivative(family: Family, x: Tensor, p: Params, a: Tensor, b: Tensor) -> Te
     return found
 
 
-def _differ(one: Tensor, other: Tensor) -> bool:
-    scale = one.norm(dim=-1) + other.norm(dim=-1)
-    return not bool(((one - other).norm(dim=-1) <= SAME * scale + 1e-30).all())
+def _apart(one: Tensor, other: Tensor) -> float:
+    """The largest ‖one − other‖ relative to the norms of both; 0 where both vanish."""
+    scale = (one.norm(dim=-1) + other.norm(dim=-1)).clamp_min(torch.finfo(one.dtype).tiny)
+    return float(((one - other).norm(dim=-1) / scale).max())
 
 
 def affine_fields(p: Params) -> Tensor:
@@ -92,7 +134,7 @@ def affine_fields(p: Params) -> Tensor:
 
 
 def ito_fields(p: Params) -> Tensor:
-    """The same with μ in place of V_0."""
+    """The fields μ, V_1, …, V_d as matrices.  Shape: as `affine_fields`."""
     constant = p.sigma[..., -1].unsqueeze(-2)
     columns = torch.cat([p.sigma[..., :-1], constant], dim=-2)
     return torch.cat([p.mu.unsqueeze(-1), columns], dim=-1)

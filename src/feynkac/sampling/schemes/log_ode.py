@@ -1,4 +1,4 @@
-r"""Log-ODE of weak order 2: one flow a step, along a random combination of the fields,
+r"""Log-ODE of weak order 2: one flow per step, along a random combination of the fields,
 
     S ← e^L S,   L = h V_0 + √h Σ_j z_j V_j + (h/2) Σ_{j<k} ε_jk [V_j, V_k]
                      + (h²/12) Σ_j [V_j, [V_j, V_0]] + (h^{3/2}/12) Σ_{i≠j} z_j [V_i, [V_i, V_j]].
@@ -8,7 +8,7 @@ variance one stand for the Lévy areas, the double brackets for what they leave 
 form of the cubature of Lyons and Victoir, 2004). On the paper's basket 2 steps are 0.0002
 off and 3 steps less than 0.0001, where 25 Euler–Maruyama steps are 0.04 off.
 
-For affine families brackets are commutators of matrices, computed once an input, and the flow is
+For affine families brackets are commutators of matrices, computed once per input, and the flow is
 that of `affine_flow.py`.
 """
 
@@ -44,7 +44,7 @@ class LogOde(Scheme):
 
     @property
     def draws(self) -> int:
-        """A vector z a step, then a vector η a step."""
+        """One vector z per step, then one vector η per step."""
         return 2 * self.steps
 
     @property
@@ -53,7 +53,7 @@ class LogOde(Scheme):
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t of K paths an input.  Inside, paths run along the last axis.
+        """State at time t of K paths per input.  Inside, paths run along the last axis.
 
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
@@ -116,7 +116,7 @@ def _weights(z: Tensor) -> Tensor:
 
 
 def areas(eta: Tensor) -> Tensor:
-    """Uncorrelated variables of variance one, a pair j < k each, from d normals.
+    """Uncorrelated variables of variance one, one per pair j < k, from d normals.
 
     Up to three dimensions there are as many normals as pairs. Above, products η_j η_k.
 

@@ -19,14 +19,10 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import make_generator, normals
-from feynkac.sampling.schemes.fields import derivative
+from feynkac.sampling.schemes.fields import commutator, derivative, noise_kind
 from feynkac.sampling.schemes.scheme import Scheme
-
-POINTS = 16  # at which noise is seen to commute
-TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -43,7 +39,7 @@ class Milstein(Scheme):
 
     @property
     def draws(self) -> int:
-        """One vector a step."""
+        """One vector per step."""
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
@@ -62,24 +58,10 @@ class Milstein(Scheme):
         return x
 
     def check(self, family: Family) -> None:
-        """The noise must commute, at a few random points of the domain."""
-        if (largest := _commutator(family)) > TOLERANCE:
+        """The noise must commute, as declared or at a few random points of the domain."""
+        if noise_kind(family) == "general":
             raise InputError(
                 f"Milstein expects noise that commutes, but that of {type(family).__name__} does "
-                f"not (relative commutator {largest:.2g}); use NinomiyaVictoir(steps=4)."
+                f"not (relative commutator {commutator(family):.2g}); use "
+                "NinomiyaVictoir(steps=4)."
             )
-
-
-def _commutator(family: Family) -> float:
-    """The largest ‖Σ_jk a_j b_k [V_j, V_k]‖ relative to the two parts of the bracket, in [0, 1].
-
-    Bilinear in a and b, so that random ones see every pair j, k.
-    """
-    domain, generator = family.domain, make_generator(0, "commutator")
-    x, t, p = domain.split(domain.sample(POINTS, generator, torch.float64))
-    p = timed(family, p, t)
-    a, b = normals(2, (POINTS,), noise_dim(family), generator, torch.float64)
-    one, other = derivative(family, x, p, a, b), derivative(family, x, p, b, a)
-    scale = one.norm(dim=-1) + other.norm(dim=-1)
-    relative = (one - other).norm(dim=-1) / scale
-    return float(relative.nan_to_num(0.0).max())  # 0/0 for constant σ

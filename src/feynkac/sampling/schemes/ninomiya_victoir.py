@@ -25,6 +25,7 @@ from feynkac.errors import InputError
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import Family
 from feynkac.families.point import Params
+from feynkac.sampling.schemes.affine_flow import exponential_of, powers
 from feynkac.sampling.schemes.fields import (
     NoiseKind,
     affine_fields,
@@ -35,8 +36,6 @@ from feynkac.sampling.schemes.fields import (
     stratonovich_drift,
 )
 from feynkac.sampling.schemes.scheme import Scheme
-
-TERMS = 8  # of the exponential series
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -55,7 +54,7 @@ class NinomiyaVictoir(Scheme):
 
     @property
     def draws(self) -> int:
-        """A vector a step, and one more a step for the coins, if any, which all inputs share."""
+        """One vector per step, and another for its coin, if any, which all inputs share."""
         return (2 if self.noise == "general" else 1) * self.steps
 
     @property
@@ -64,7 +63,7 @@ class NinomiyaVictoir(Scheme):
         return self.steps
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t of K paths an input.
+        """State at time t of K paths per input.
 
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
@@ -99,49 +98,27 @@ class Fields(ABC):
 class AffineFields(Fields):
     """V_j(x) = A_j x + a_j as matrices on (x, 1).
 
-    The powers of A_j are computed once an input. A path's flow is then their sum with the weights
+    The powers of A_j are computed once per input. A path's flow is then their sum with the weights
     s^k/k!, one matrix product for all paths of an input.
     """
 
     def __init__(self, p: Params) -> None:
-        self.drift, *self.columns = (_powers(field) for field in affine_fields(p).unbind(-1))
+        self.drift, *self.columns = (powers(field) for field in affine_fields(p).unbind(-1))
 
     def step(self, x: Tensor, h: Tensor, dw: Tensor, forward: Tensor) -> Tensor:
         """One step: the paths of each order together, then back into their places."""
-        x = self._flow(self.drift, x, 0.5 * h)
+        x = exponential_of(self.drift, x, 0.5 * h)
         ones, others = forward.nonzero().squeeze(-1), (~forward).nonzero().squeeze(-1)
         last = x.shape[-1] - 1
         parts = []
         for paths, order in ((ones, range(last + 1)), (others, range(last, -1, -1))):
             part, increments = x[..., paths, :], dw[..., paths, :]
             for j in order:
-                part = self._flow(self.columns[j], part, increments[..., j, None])
+                part = exponential_of(self.columns[j], part, increments[..., j, None])
             parts.append(part)
         back = torch.cat([ones, others]).argsort()
         x = torch.cat(parts, dim=-2)[..., back, :]
-        return self._flow(self.drift, x, 0.5 * h)
-
-    @staticmethod
-    def _flow(powers: Tensor, x: Tensor, s: Tensor) -> Tensor:
-        """e^{sV} x.  Shape: powers `(…, 1, TERMS, (d+1) d)`, x `(…, K, d)`, s `(…, K or 1, 1)`."""
-        k = torch.arange(1, TERMS + 1, dtype=s.dtype, device=s.device)
-        weights = s**k / (k + 1.0).lgamma().exp()
-        *columns, constant = (weights @ powers.squeeze(-3)).split(x.shape[-1], dim=-1)  # type: ignore[no-untyped-call]
-        moved = x + constant
-        for column, entry in zip(columns, x.split(1, dim=-1), strict=True):  # type: ignore[no-untyped-call]
-            moved = torch.addcmul(moved, column, entry)
-        return moved  # type: ignore[no-any-return]
-
-
-def _powers(field: Tensor) -> Tensor:
-    """Columns of A, A², … for the affine field (A | a) on (x, 1).
-
-    Shape: `(…, d, d+1)` → `(…, TERMS, (d+1) d)`.
-    """
-    linear, powers = field[..., :-1], [field]
-    for _ in range(1, TERMS):
-        powers.append(linear @ powers[-1])
-    return torch.stack(powers, dim=-3).mT.flatten(-2)
+        return exponential_of(self.drift, x, 0.5 * h)
 
 
 class SmoothFields(Fields):
