@@ -17,8 +17,8 @@ def test_a_plain_family_has_three():
 
 
 def test_labels_of_a_family_s_own_are_among_them():
-    assert "expected" in [f.name for f in formulas(Heston())]
-    assert "controlled" in [f.name for f in formulas(Sabr())]
+    assert "expected" in [f.name for f in formulas_of(Heston())]
+    assert "controlled" in [f.name for f in formulas_of(Sabr())]
 
 
 def test_values_are_those_of_the_methods(generator):
