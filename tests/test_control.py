@@ -91,7 +91,7 @@ def test_it_is_kept_in_the_folder_and_found_again(accompanied, folder, queries):
     loaded = fk.load(folder)
     assert loaded.control is not None
     assert loaded.control.domain.measures == accompanied.control.domain.measures
-    here, there = (s.certify_inputs(queries, effort=QUICK) for s in (accompanied, loaded))
+    here, there = (s.certify(queries, effort=QUICK) for s in (accompanied, loaded))
     assert here.record() == there.record()
 
 
@@ -138,18 +138,16 @@ def test_an_unfinished_control_is_not_one(alone, tmp_path):
     assert fk.load(tmp_path / "run").control is None
 
 
-def test_the_corrected_value_is_that_of_the_certificate(accompanied):
-    at = {"x": [[9.2], [9.8]], "t": [0.3, 0.9], "sigma": 0.4, "strike": 11.0}
-    corrected = accompanied.value(corrected=True, **at)
-    assert corrected.shape == (2, 2)
-    assert torch.equal(corrected.flatten(), accompanied.certify(**at).value)
-    assert torch.equal(accompanied.value(**at), accompanied(**at))
+def test_flat_inputs_are_those_of_the_values_by_name(accompanied):
+    at = {"x": [[9.2], [9.7]], "t": [0.3, 0.6], "sigma": 0.3, "strike": 11.0}
+    flat = accompanied.family.domain.join(at)
+    by_name, by_row = accompanied.certify(at, effort=QUICK), accompanied.certify(flat, effort=QUICK)
+    assert by_name.value.shape == by_row.value.shape == (4,)
+    assert torch.equal(by_name.network, by_row.network)
 
 
 def test_certificates_depend_on_their_seed_alone(accompanied, queries):
-    first, again, other = (
-        accompanied.certify_inputs(queries, effort=QUICK, seed=s) for s in (7, 7, 8)
-    )
+    first, again, other = (accompanied.certify(queries, effort=QUICK, seed=s) for s in (7, 7, 8))
     assert first.record() == again.record()
     assert not torch.equal(first.value, other.value)
 

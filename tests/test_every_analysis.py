@@ -93,7 +93,7 @@ def test_a_controlled_certificate(solution, inputs):
     )[-1]
     assert rule.name.endswith("control")
     found = rule.replicates(inputs, 64, 8, torch.Generator().manual_seed(1))
-    plain = solution.certify_inputs(inputs, effort=QUICK)
+    plain = solution.certify(inputs, effort=QUICK)
     spread = (found.value.var(0) / 8 + plain.se.square()).sqrt()
     allowed = 6.0 * spread + plain.discretisation + found.gap.mean(0).abs()
     assert ((found.value.mean(0) - plain.value).abs() < allowed).all()

@@ -136,7 +136,7 @@ def test_answers_do_not_depend_on_the_mode(solution, mode):
         at = {"x": x, **AT}
         yield from (solution(**at), solution.grad("x", **at), solution.hessian("x", "sigma", **at))
         yield from (solution.along({"x": 1.0}, **at), *solution.greeks(**at).values())
-        yield from (solution.value(corrected=True, **at), solution.quickly(torch.ones(2, 4)))
+        yield from (solution.certify(**at).value, solution.quickly(torch.ones(2, 4)))
         yield solution.output(0).exactly.mean
 
     expected = list(answers(X))

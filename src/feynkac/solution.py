@@ -207,9 +207,10 @@ class Solution:
         chosen = scheme or self.manifest.run.method.scheme
         return measure_errors(self.network, self.family, chosen, generator, inputs, paths, report)
 
+    @torch.inference_mode(False)  # controls are differentiated
     def certify(
         self,
-        at: At = None,
+        at: At | Tensor = None,
         /,
         *,
         tolerance: float | None = None,
@@ -218,33 +219,38 @@ class Solution:
         report: Callable[[float], None] | None = None,
         **named: Any,
     ) -> Certificate:
-        """Check the network at given inputs by simulation; see `certificates.py`."""
-        inputs = self.family.domain.join(by_name(at, named)).to(self.network.mean.device)
-        return self.certify_inputs(inputs, tolerance, effort, seed, report)
+        """Check the network at given inputs by simulation; see `certificates.py`.
 
-    @torch.inference_mode(False)  # controls are differentiated
-    def certify_inputs(
-        self,
-        inputs: Tensor,
-        tolerance: float | None = None,
-        effort: Effort = Effort(),  # noqa: B008  (frozen)
-        seed: int = 2,
-        report: Callable[[float], None] | None = None,
-    ) -> Certificate:
-        """The same at flat inputs `(…, dim)`; in float64 no digit of them is lost."""
+        Args:
+            at: values by name, or flat inputs `(…, dim)`; in float64 no digit of them is lost.
+            tolerance: stop when it is clear whether the network is within it, relative to 1 + |u|.
+            effort: how long to simulate, and how sharp the interval must be.
+            seed: of the paths.
+            report: called with the fraction done.
+            named: the values as keywords.
+
+        Example:
+            >>> import feynkac as fk
+            >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+            >>> found = solution.certify(x=9.5, t=0.5, sigma=0.35, strike=11.0)
+            >>> bool(abs(found.value - 1.930283) < found.half_width + 1e-6)
+            True
+        """
         if outputs(self.family) > 1 and self.component is None:
             raise InputError(
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
-        method = self.manifest.run.method
-        generator = make_generator(seed, "certificate", device=str(self.network.mean.device))
+        method, device = self.manifest.run.method, self.network.mean.device
+        values = at if isinstance(at, Tensor) else self.family.domain.join(by_name(at, named))
+        inputs = values.detach().clone().to(device)
+        generator = make_generator(seed, "certificate", device=str(device))
         return certify(
             self.quickly,
             self.family,
             method.scheme,
             method.noise,
             self.control,
-            inputs.detach().clone().reshape(-1, inputs.shape[-1]),
+            inputs.reshape(-1, inputs.shape[-1]),
             generator,
             tolerance,
             effort if effort.aim is not None else replace(effort, aim=self.aim),
@@ -269,18 +275,8 @@ class Solution:
         """The error over the domain, from certificates at random inputs."""
         generator = make_generator(seed, "map", device=str(self.network.mean.device))
         points = self.family.domain.sample(inputs, generator)
-        found = self.certify_inputs(points, None, effort, seed, report)
+        found = self.certify(points, effort=effort, seed=seed, report=report)
         return error_map(self.family.domain, points, found)
-
-    def value(
-        self, at: At = None, /, *, corrected: bool = False, seed: int = 2, **named: Any
-    ) -> Tensor:
-        """u at the given inputs; `corrected`: the estimate of a certificate, float64."""
-        where = by_name(at, named)
-        if not corrected:
-            return self(where)
-        inputs = self.family.domain.join(where).to(self.network.mean.device)
-        return self.certify_inputs(inputs, seed=seed).value.reshape(inputs.shape[:-1])
 
     def as_control(self) -> Control:
         """This network as a control for certificates."""
