@@ -25,8 +25,9 @@ import torch
 from torch import Tensor, nn
 
 from feynkac.analysis.partials import greek_value
+from feynkac.families.capabilities import ClosedForm, NamedGreeks
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Family, NamedGreeks
+from feynkac.families.family import Family
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian

@@ -7,8 +7,8 @@ import torch
 
 import feynkac as fk
 from feynkac.analysis.estimators import candidates
+from feynkac.families.capabilities import NamedGreeks
 from feynkac.families.catalogue import BUILT_IN, find_family
-from feynkac.families.family import NamedGreeks
 from feynkac.methods import Fast
 from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.networks.network import make_network

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from feynkac.analysis.metrics import Yardstick, make_yardstick
 from feynkac.clock import Clock
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family
 from feynkac.networks.network import Network
 from feynkac.runs.run import Run
 from feynkac.sampling.noise.noise import Independent, make_generator

@@ -25,7 +25,8 @@ from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
-from feynkac.families.family import Family, Greek, NamedGreeks, outputs
+from feynkac.families.capabilities import Greek, NamedGreeks
+from feynkac.families.family import Family, outputs
 from feynkac.families.values import At, by_name
 from feynkac.loading import make_control, read_solution
 from feynkac.networks.network import Network

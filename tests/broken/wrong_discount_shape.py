@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feynkac.families.family import Discount
+from feynkac.families.capabilities import Discount
 from feynkac.families.models.heat_gaussian import HeatGaussian
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from feynkac.families.family import OwnSteps
+from feynkac.families.capabilities import OwnSteps
 from feynkac.families.models.heat_gaussian import HeatGaussian
 
 

@@ -15,7 +15,7 @@ from feynkac.checks.agreement import (
 )
 from feynkac.checks.finding import Subject
 from feynkac.families import BlackScholes, HeatGaussian, HeatParaboloid
-from feynkac.families.family import OwnSteps
+from feynkac.families.capabilities import OwnSteps
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps

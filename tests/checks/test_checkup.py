@@ -11,8 +11,8 @@ from feynkac.checks import checkup
 from feynkac.checks.checkup import CHECKS, Check, Checkup, check, require_simulable, require_sound
 from feynkac.checks.finding import Finding
 from feynkac.errors import InputError
+from feynkac.families.capabilities import NoiseDimension, Pays, VectorValued
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.families.family import NoiseDimension, Pays, VectorValued
 from feynkac.methods.fast.choose_scheme import suitable_scheme
 
 STRUCTURE = ["domain", "formulas", "broadcasting", "corners", "noise", "growth"]

@@ -12,7 +12,13 @@ from feynkac.checks.checkup import check
 from feynkac.checks.closed_form import equation, residual, start
 from feynkac.checks.finding import Subject
 from feynkac.families import BlackScholes, Box, Domain, Family, HeatGaussian, HeatParaboloid
-from feynkac.families.family import Discount, NoiseDimension, Source, TimeDependent, VectorValued
+from feynkac.families.capabilities import (
+    Discount,
+    NoiseDimension,
+    Source,
+    TimeDependent,
+    VectorValued,
+)
 
 # The residual
 

@@ -10,8 +10,8 @@ from feynkac.checks.finding import Subject
 from feynkac.checks.growth import growth, measure_growth
 from feynkac.errors import InputError
 from feynkac.families import Box, Domain, Family
+from feynkac.families.capabilities import Absorbing
 from feynkac.families.catalogue import BUILT_IN
-from feynkac.families.family import Absorbing
 
 
 def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=()):

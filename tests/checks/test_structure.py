@@ -10,8 +10,7 @@ from feynkac.checks.checkup import check, require_sound
 from feynkac.checks.structure import corners
 from feynkac.errors import InputError
 from feynkac.families import Box, ClosedForm, Domain, ExactSampler, Family
-from feynkac.families.catalogue import BUILT_IN
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     BoundaryValue,
     Discount,
     NoiseDimension,
@@ -21,6 +20,7 @@ from feynkac.families.family import (
     TimeDependent,
     VectorValued,
 )
+from feynkac.families.catalogue import BUILT_IN
 from feynkac.families.payoff import Payoff
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.families.family import VectorValued
+from feynkac.families.capabilities import VectorValued
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.noise import make_generator
 

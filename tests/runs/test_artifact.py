@@ -25,7 +25,6 @@ from feynkac.families.models.rainbow import Rainbow
 from feynkac.files import seal, sha256, unseal
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
-from feynkac.solver import make_run
 from feynkac.runs.artifact import (
     MANIFEST,
     WEIGHTS,
@@ -37,6 +36,7 @@ from feynkac.runs.artifact import (
     record_domain,
     write_artifact,
 )
+from feynkac.solver import make_run
 
 Tensors = dict[str, torch.Tensor]
 
@@ -46,14 +46,14 @@ def manifest() -> Manifest:
     family = BlackScholes()
     run = make_run(family, "paper", {"architecture": Multilevel(levels=2, factor=2), "steps": 7})
     history = [{"step": 7, "seconds": 0.1, "l1": 1 / 3, "linear_baseline": None}]
-    return make_manifest(
-        run, family.domain, steps=7, seconds=0.1, parameters=200, history=history
-    )
+    return make_manifest(run, family.domain, steps=7, seconds=0.1, parameters=200, history=history)
 
 
 @pytest.fixture
 def weights(manifest: Manifest, generator: torch.Generator) -> Tensors:
-    return make_network(manifest.run.method.architecture, BlackScholes().domain, generator).state_dict()
+    return make_network(
+        manifest.run.method.architecture, BlackScholes().domain, generator
+    ).state_dict()
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
 from feynkac.runs.folder import RunFolder
+from feynkac.runs.run import Decisions
 from feynkac.solver import make_run
 from feynkac.training.pace import Pace
-from feynkac.runs.run import Decisions
 
 DECISIONS = Decisions(evaluations=3, bias=(1e-3, 1e-4))
 PACE = Pace.of(10).ending(at=4, end=16)

@@ -8,17 +8,17 @@ from pydantic import TypeAdapter
 
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, HeatParaboloid
+from feynkac.methods import Fast, Method, Paper
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
+from feynkac.runs.run import LOGISTICS, FamilyRecord, Run, differences, record_family, run_to_dict
 from feynkac.sampling.noise import Antithetic, Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.milstein import Milstein
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.training.optimisers.optimiser import SGD, AdamW
-from feynkac.methods import Fast, Method, Paper
-from feynkac.runs.run import LOGISTICS, FamilyRecord, Run, differences, record_family, run_to_dict
 from feynkac.training.schedules import StepDecay
 from feynkac.training.settings import Training
 
@@ -59,7 +59,13 @@ OTHER_CHOICES = {
         for steps in (25, 50)
     ],
 }
-OTHER_FAST = {"width": [3], "depth": [3], "slopes": [False], "slope_weight": [0.5], "scale_inputs": [9]}
+OTHER_FAST = {
+    "width": [3],
+    "depth": [3],
+    "slopes": [False],
+    "slope_weight": [0.5],
+    "scale_inputs": [9],
+}
 
 
 def varied(run, choices):

@@ -14,20 +14,19 @@ import QuantLib as ql  # noqa: N813
 import torch
 from scipy import integrate, special, stats
 
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     Absorbing,
     BoundaryValue,
     ConstantDiscount,
     Discount,
     ExactSampler,
-    Family,
     NoiseDimension,
     Source,
     TimeDependent,
     VectorValued,
-    noise_dim,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from feynkac.analysis.martingale import Control, controlled
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.family import ExactSampler, Family, OwnSteps, noise_dim, outputs, timed
+from feynkac.families.capabilities import ExactSampler, OwnSteps
+from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.sampling.discretisation import coarsened, refined
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.alignment import align

@@ -17,8 +17,9 @@ from feynkac.analysis.debiasing import mean_absolute, root_mean_square
 from feynkac.analysis.partials import Map
 from feynkac.analysis.warnings import warnings_of
 from feynkac.errors import InputError
+from feynkac.families.capabilities import ClosedForm
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.family import Family
 from feynkac.sampling.effort import REPLICATES, fixed_effort, paths_of, quietest_noise, timed_effort
 from feynkac.sampling.noise.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.capabilities import Greek
 from feynkac.families.domain import Domain
-from feynkac.families.family import Greek
 
 Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""

@@ -28,7 +28,8 @@ from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench_table import PAPER, REMEASURED, Bench, Row
 from feynkac.benchmarks.store import Store
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Family, NamedGreeks
+from feynkac.families.capabilities import ClosedForm, NamedGreeks
+from feynkac.families.family import Family
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian

@@ -22,7 +22,8 @@ from feynkac.benchmarks.bench import (
 )
 from feynkac.benchmarks.bench_table import reference_text
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family
 from feynkac.families.models.bachelier import Bachelier
 from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
-from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.families.point import describe
 from feynkac.sampling.discretisation import coarsened, estimate_bias
 from feynkac.sampling.noise.noise import make_generator, normals

@@ -15,14 +15,8 @@ import torch
 from feynkac.checks import agreement, closed_form, discontinuity, growth, simulation, structure
 from feynkac.checks.finding import Finding, Subject
 from feynkac.errors import InputError
-from feynkac.families.family import (
-    ClosedForm,
-    ExactSampler,
-    Family,
-    OwnSteps,
-    TimeDependent,
-    jumps,
-)
+from feynkac.families.capabilities import ClosedForm, ExactSampler, OwnSteps, TimeDependent
+from feynkac.families.family import Family, jumps
 from feynkac.sampling.schemes.scheme import Scheme
 
 

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
-from feynkac.families.family import ClosedForm, Discount, Family, Source, noise_dim, timed
+from feynkac.families.capabilities import ClosedForm, Discount, Source
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params, Point, describe
 from feynkac.sampling.noise.noise import make_generator
 

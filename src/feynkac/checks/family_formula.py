@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     Absorbing,
     BoundaryValue,
     ClosedForm,
@@ -13,12 +13,10 @@ from feynkac.families.family import (
     ControlVariate,
     Discount,
     ExactSampler,
-    Family,
     OwnSteps,
     Source,
-    outputs,
-    timed,
 )
+from feynkac.families.family import Family, outputs, timed
 from feynkac.families.point import Params, Point
 
 

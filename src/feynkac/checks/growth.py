@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
-from feynkac.families.family import Absorbing, Family, noise_dim, timed
+from feynkac.families.capabilities import Absorbing
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 
 DISTANCES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)  # in sizes of the domain

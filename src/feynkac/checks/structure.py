@@ -14,8 +14,9 @@ from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.errors import FeynkacError, InputError
+from feynkac.families.capabilities import NoiseDimension, Pays, VectorValued
 from feynkac.families.domain import Domain
-from feynkac.families.family import Family, NoiseDimension, Pays, VectorValued, noise_dim, timed
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Point, describe
 

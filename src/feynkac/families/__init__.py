@@ -1,8 +1,7 @@
 """What to solve: measures and domains, the family's base class and capabilities, models."""
 
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     Absorbing,
     AdditiveNoise,
     BoundaryValue,
@@ -16,7 +15,6 @@ from feynkac.families.family import (
     Discount,
     ExactSampler,
     ExactSteps,
-    Family,
     Greek,
     Jumps,
     NamedGreeks,
@@ -28,6 +26,8 @@ from feynkac.families.family import (
     TimeDependent,
     VectorValued,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform

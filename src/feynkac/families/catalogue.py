@@ -9,7 +9,8 @@ import difflib
 from typing import Any
 
 from feynkac.errors import FeynkacError, InputError
-from feynkac.families.family import Family, Pays
+from feynkac.families.capabilities import Pays
+from feynkac.families.family import Family
 from feynkac.families.models.bachelier import Bachelier
 from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.basket_put import BasketPut

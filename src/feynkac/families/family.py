@@ -6,36 +6,33 @@ and with  dS = μ(S) dt + σ(S) dB  and τ the time at which S meets the boundar
 
     u(x, t) = E[ e^{−∫c} φ(S_t) 1{τ = t} + e^{−∫c} g(S_τ) 1{τ < t} + ∫ e^{−∫c} f(S_s) ds ].
 
-A user writes the domain and three formulas: μ, σ and φ. What more a family has is said by further
-base classes, found with `isinstance`:
-
-- of the equation: `Discount` (c), `ConstantDiscount` (c does not depend on x) or `Rate` (c is the
-  parameter `rate`), `Source` (f), `Absorbing` and `BoundaryValue` (boundary, g), `TimeDependent`
-  (coefficients that vary with t), `NoiseDimension` (more or fewer Brownian motions than
-  dimensions), `VectorValued` (several φ at once), `Pays` (φ is a payoff object), `Jumps` (φ is not
-  continuous), `CommutingNoise`, `DiagonalNoise` or `AdditiveNoise` (how the columns of σ behave;
-  where it is not declared, schemes find out by evaluating σ);
-- of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours),
-  `ExactSteps` (that step is the exact sampler), `ConditionalMean` (part of their noise is
-  integrated in closed form), `ControlVariate` (a control with a known mean is subtracted);
-- of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
-  `NamedGreeks` (derivatives with names).
+A user writes the domain and three formulas: μ, σ and φ. What more a family has, its further base
+classes say (`capabilities.py`).
 """
 
 import dataclasses
 import functools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.capabilities import (
+    ConditionalMean,
+    ControlVariate,
+    Jumps,
+    NoiseDimension,
+    OwnSteps,
+    Pays,
+    TimeDependent,
+    VectorValued,
+)
 from feynkac.families.domain import Domain
 from feynkac.families.measures.measure import Measure
-from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, at_time
 
 
@@ -140,217 +137,6 @@ def _require_same_variables(family: Family, domain: Domain) -> None:
             f"{type(family).__name__} has the variables {expected} (name and shape), but the other "
             f"domain has {found}; give the same ones."
         )
-
-
-class Discount(ABC):
-    """Capability: a potential c, such as an interest rate or a rate of decay."""
-
-    @abstractmethod
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """c(x).  Shape: `(…, d)` → `(…, 1)`."""
-
-
-class ConstantDiscount(Discount):
-    """Capability: the discount c does not depend on x, so that e^{−ct} has no discretisation error.
-
-    Example:
-        >>> import torch
-        >>> class Decaying(ConstantDiscount):
-        ...     def discount_rate(self, p):
-        ...         return p.decay
-        >>> Decaying().discount(torch.zeros(3, 2), Params(decay=torch.tensor([0.5]))).shape
-        torch.Size([3, 1])
-    """
-
-    @abstractmethod
-    def discount_rate(self, p: Params) -> Tensor:
-        """c.  Shape: `(…, 1)`."""
-
-    def discount(self, x: Tensor, p: Params) -> Tensor:
-        """c, the same for all x.  Shape: `(…, d)` → `(…, 1)`."""
-        return self.discount_rate(p).expand_as(x[..., :1])
-
-
-class Rate(ConstantDiscount):
-    """Capability: the discount is the parameter `rate`."""
-
-    def discount_rate(self, p: Params) -> Tensor:
-        """r.  Shape: `(…, 1)`."""
-        return p.rate
-
-
-class Source(ABC):
-    """Capability: a source f, paid continuously along the path."""
-
-    @abstractmethod
-    def source(self, x: Tensor, p: Params) -> Tensor:
-        """f(x).  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
-
-
-class TimeDependent:
-    """Capability: the formulas read `p.t`  `(…, 1)`, the time t of the PDE.
-
-    On a path that started with t to run it is what is left of it.
-    """
-
-
-class Absorbing(ABC):
-    """Capability: paths stop at a boundary, where u = 0 (or see `BoundaryValue`).
-
-    Between two steps a path is taken for a Brownian bridge in each distance. Choose a distance in
-    which it nearly is one: the logarithm of x/B for a geometric Brownian motion.
-    """
-
-    @abstractmethod
-    def distance(self, x: Tensor, p: Params) -> Tensor:
-        """Distance to each of m walls, positive inside.  Shape: `(…, d)` → `(…, m)`."""
-
-
-class BoundaryValue(Absorbing):
-    """Capability: the value on the boundary is not zero."""
-
-    @abstractmethod
-    def boundary_value(self, x: Tensor, p: Params) -> Tensor:
-        """g near the boundary.  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
-
-
-class NoiseDimension(ABC):
-    """Capability: the number of Brownian motions is not the dimension d."""
-
-    @property
-    @abstractmethod
-    def noise_dim(self) -> int:
-        """Length of `dw` in `diffusion(x, dw, p)`."""
-
-
-class CommutingNoise:
-    """Capability: with V_j the columns of σ, (DV_j) V_k = (DV_k) V_j for all j and k."""
-
-
-class DiagonalNoise(CommutingNoise):
-    """Capability: (DV_j) V_k = 0 for j ≠ k, as where each coordinate has its own noise."""
-
-
-class AdditiveNoise(DiagonalNoise):
-    """Capability: σ does not depend on x."""
-
-
-class VectorValued(ABC):
-    """Capability: several initial conditions at once, such as a strip of strikes."""
-
-    @property
-    @abstractmethod
-    def outputs(self) -> int:
-        """Length of what `initial` returns: `(…, outputs)`."""
-
-
-class Jumps:
-    """Capability: the initial condition jumps, as a digital option's does.
-
-    The derivative of a path's payoff is then not an unbiased derivative of u, so that the fast
-    method fits values only.
-    """
-
-
-class Pays(ABC):
-    """Capability: the initial condition is a payoff of asset prices, an object of its own."""
-
-    @property
-    @abstractmethod
-    def payoff(self) -> Payoff:
-        """Usually a field of the dataclass."""
-
-
-class ExactSampler(ABC):
-    """Capability: S_t is a function of its start and one standard normal vector."""
-
-    @abstractmethod
-    def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """S_t for S_0 = x and z ~ N(0, I).  Shape: x `(…, d)`, z as `dw`, t `(…, 1)` → `(…, d)`."""
-
-
-class OwnSteps(ABC):
-    """Capability: a step of a scheme made for this family, of weak order 2."""
-
-    @abstractmethod
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """S_h for S_0 = x and z ~ N(0, I).  Shape: x `(…, d)`, z as `dw`, h `(…, 1)` → `(…, d)`."""
-
-
-class ExactSteps(ExactSampler, OwnSteps):
-    """Capability: the family's own step is its exact sampler; it has no discretisation error."""
-
-    def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
-        """S_h, exactly.  Shape: as `exact`."""
-        return self.exact(x, h, p, z)
-
-
-class ConditionalMean(ABC):
-    """Capability: what a path earns has a known mean given a part of its normals.
-
-    Labels then have the noise of that part alone. For families with `OwnSteps` or `ExactSteps`, of
-    whose paths it is the mean.
-    """
-
-    kept: ClassVar[int] = 1
-    """How many of a step's normals are not integrated; they are its first ones."""
-
-    @abstractmethod
-    def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """The mean of what paths of `step` earn, given the first `kept` normals of each step.
-
-        Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, kept or m)` → `(…, 1)`.
-        """
-
-
-class ControlVariate(ABC):
-    """Capability: what a path earns is compared with a control, a number whose mean is known.
-
-    For families with `OwnSteps` or `ExactSteps`, whose paths it controls.
-    """
-
-    @abstractmethod
-    def controlled(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """What the path of `step` with these normals earns, minus a control, plus its mean.
-
-        Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, 1)`.
-        """
-
-
-class ClosedForm(ABC):
-    """Capability: the solution u is known. Used to measure errors, never to train."""
-
-    @abstractmethod
-    def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
-        """u(x, t) for parameters p.  Shape: x `(…, d)`, t `(…, 1)` → `(…, 1)`."""
-
-
-class ClosedPartials(ClosedForm):
-    """Capability: the first derivatives of u are known as well."""
-
-    @abstractmethod
-    def closed_partials(self, x: Tensor, t: Tensor, p: Params) -> dict[str, Tensor]:
-        """∂u/∂(each variable), by name, shaped like the variable in `Point`."""
-
-
-@dataclass(frozen=True)
-class Greek:
-    """A named derivative: `sign` times ∂u along `names`, as in Θ = −∂u/∂t.
-
-    A second derivative along the same vector variable is its diagonal, one number per asset.
-    """
-
-    names: tuple[str, ...]
-    sign: float = 1.0
-
-
-class NamedGreeks(ABC):
-    """Capability: some derivatives of u carry names that users know."""
-
-    @property
-    @abstractmethod
-    def greeks(self) -> Mapping[str, Greek]:
-        """The named derivatives."""
 
 
 def noise_dim(family: Family) -> int:

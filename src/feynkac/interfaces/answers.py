@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
-from feynkac.families.family import ClosedForm, NamedGreeks
+from feynkac.families.capabilities import ClosedForm, NamedGreeks
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]

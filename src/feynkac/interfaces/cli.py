@@ -35,8 +35,8 @@ def main() -> None:
 @command
 def families(as_json: Json = False) -> None:
     """List the built-in families with their domains."""
+    from feynkac.families.capabilities import ClosedForm, ExactSampler
     from feynkac.families.catalogue import BUILT_IN
-    from feynkac.families.family import ClosedForm, ExactSampler
     from feynkac.interfaces.console import print_table
 
     found = {name: cls() for name, cls in BUILT_IN.items()}

@@ -13,7 +13,8 @@ from typing import Self
 from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Allowance
-from feynkac.families.family import ExactSampler, Family
+from feynkac.families.capabilities import ExactSampler
+from feynkac.families.family import Family
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian

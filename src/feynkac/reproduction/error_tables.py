@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from feynkac.benchmarks.bench import Entry
 from feynkac.benchmarks.bench_table import PAPER
-from feynkac.families.family import ClosedForm
+from feynkac.families.capabilities import ClosedForm
 from feynkac.networks.network import make_network
 from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, ErrorTable
 from feynkac.reproduction.result import FULL, Result

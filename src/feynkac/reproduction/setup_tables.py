@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from feynkac.analysis.metrics import KNOWN_INPUTS
-from feynkac.families.family import ClosedForm, Family
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family
 from feynkac.families.measures.measure import Measure
 from feynkac.methods import Paper
 from feynkac.methods.paper import OPTIMISERS, TABLE_5, TABLE_6

@@ -234,7 +234,9 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         content = path.read_bytes()
         data = parse_object(content)
-        return Manifest.model_validate(upgraded(data if data.get("format") == 1 else unseal(content)))
+        return Manifest.model_validate(
+            upgraded(data if data.get("format") == 1 else unseal(content))
+        )
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
     except ValidationError as error:

@@ -21,7 +21,6 @@ from feynkac.errors import ArtifactError
 from feynkac.files import locked, make_folder, seal, unseal, write_atomically
 from feynkac.runs.artifact import MANIFEST, RUN, WEIGHTS, read_artifact
 from feynkac.runs.formats import FORMAT
-from feynkac.training.pace import Pace, read_pace
 from feynkac.runs.run import (
     Decisions,
     Run,
@@ -31,6 +30,7 @@ from feynkac.runs.run import (
     run_to_dict,
     settings_of,
 )
+from feynkac.training.pace import Pace, read_pace
 from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
 
 CHECKPOINT, METRICS, CONTROL = "checkpoint.safetensors", "metrics.jsonl", "control"

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeGuard
 import torch
 from torch import Tensor
 
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     Absorbing,
     BoundaryValue,
     ConditionalMean,
@@ -27,13 +27,10 @@ from feynkac.families.family import (
     ControlVariate,
     Discount,
     ExactSteps,
-    Family,
     Source,
     TimeDependent,
-    noise_dim,
-    outputs,
-    timed,
 )
+from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme

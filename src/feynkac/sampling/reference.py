@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, Family, noise_dim, outputs
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise, normals
 from feynkac.sampling.schemes.scheme import Scheme

@@ -4,7 +4,7 @@ import QuantLib as ql  # noqa: N813
 import torch
 from torch.func import grad, hessian, vmap
 
-from feynkac.families.family import Discount
+from feynkac.families.capabilities import Discount
 from feynkac.families.point import Params
 
 TODAY = ql.Date(1, 7, 2020)

@@ -4,8 +4,9 @@ import pytest
 import QuantLib as ql  # noqa: N813
 from oracles import dated, quantlib_european, value
 
+from feynkac.families.capabilities import Jumps
 from feynkac.families.catalogue import family_fields
-from feynkac.families.family import Jumps, jumps
+from feynkac.families.family import jumps
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.families.models.digital import Digital
 

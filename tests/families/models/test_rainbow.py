@@ -9,7 +9,8 @@ import torch
 from oracles import dated, interior, market, maturity, quantlib_european
 
 from feynkac.errors import InputError
-from feynkac.families.family import OwnSteps, jumps
+from feynkac.families.capabilities import OwnSteps
+from feynkac.families.family import jumps
 from feynkac.families.formulas.extremes import extreme
 from feynkac.families.models import rainbow
 from feynkac.families.models.black_scholes import BlackScholes

@@ -11,17 +11,17 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     AdditiveNoise,
     ClosedForm,
     ExactSampler,
-    Family,
     Greek,
     NamedGreeks,
     Pays,
     Rate,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.formulas.expected_payoff import bachelier
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box

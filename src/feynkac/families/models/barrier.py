@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.capabilities import Absorbing, ClosedForm
 from feynkac.families.domain import Domain
-from feynkac.families.family import Absorbing, ClosedForm
 from feynkac.families.formulas.expected_payoff import moneyness
 from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.formulas.safe_root import root

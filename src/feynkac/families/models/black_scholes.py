@@ -14,15 +14,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     ClosedPartials,
     DiagonalNoise,
     ExactSampler,
-    Family,
     Greek,
     NamedGreeks,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.formulas.normal_law import cdf, pdf
 from feynkac.families.formulas.safe_root import positive
 from feynkac.families.measures.box import Box

@@ -28,8 +28,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.families.capabilities import ClosedForm, OwnSteps, Pays, Rate
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, Family, OwnSteps, Pays, Rate
+from feynkac.families.family import Family
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
 from feynkac.families.formulas.safe_root import root

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     Absorbing,
     AdditiveNoise,
     ClosedForm,
     ConstantDiscount,
-    Family,
     OwnSteps,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

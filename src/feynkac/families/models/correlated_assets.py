@@ -9,15 +9,9 @@ The common factor z₀ is one Brownian motion more than there are assets.
 
 from torch import Tensor
 
+from feynkac.families.capabilities import CommutingNoise, ExactSampler, NoiseDimension, Pays, Rate
 from feynkac.families.domain import Domain
-from feynkac.families.family import (
-    CommutingNoise,
-    ExactSampler,
-    Family,
-    NoiseDimension,
-    Pays,
-    Rate,
-)
+from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import one_factor
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box

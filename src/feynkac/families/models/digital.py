@@ -6,7 +6,7 @@ dS = (r − q) S dt + σ S dB,   c = r,   φ(x) = 1{x > K},     u = e^{−rt} Ψ
 from dataclasses import dataclass
 from typing import ClassVar
 
-from feynkac.families.family import Jumps
+from feynkac.families.capabilities import Jumps
 from feynkac.families.models.lognormal import European
 from feynkac.families.payoff import Payoff
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.families.capabilities import AdditiveNoise, ConditionalMean, OwnSteps
 from feynkac.families.domain import Domain
-from feynkac.families.family import AdditiveNoise, ConditionalMean, Family, OwnSteps
+from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm
+from feynkac.families.capabilities import ClosedForm
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.models.correlated_assets import CorrelatedAssets

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.families.capabilities import AdditiveNoise, ClosedPartials, ExactSampler
 from feynkac.families.domain import Domain
-from feynkac.families.family import AdditiveNoise, ClosedPartials, ExactSampler, Family
+from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 

@@ -27,8 +27,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.families.capabilities import ClosedForm, ConditionalMean, OwnSteps, Pays, Rate
 from feynkac.families.domain import Domain
-from feynkac.families.family import ClosedForm, ConditionalMean, Family, OwnSteps, Pays, Rate
+from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.lewis import expectation

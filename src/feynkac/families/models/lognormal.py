@@ -11,17 +11,17 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     ClosedForm,
     DiagonalNoise,
     ExactSampler,
-    Family,
     Greek,
     NamedGreeks,
     Pays,
     Rate,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from feynkac.families.capabilities import AdditiveNoise, ClosedForm, ExactSampler
 from feynkac.families.domain import Domain
-from feynkac.families.family import AdditiveNoise, ClosedForm, ExactSampler, Family
+from feynkac.families.family import Family
 from feynkac.families.formulas.expected_payoff import bachelier
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ClosedForm, ConditionalMean, ExactSteps
+from feynkac.families.capabilities import ClosedForm, ConditionalMean, ExactSteps
 from feynkac.families.formulas.extremes import extreme
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.models.correlated_assets import CorrelatedAssets

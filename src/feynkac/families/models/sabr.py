@@ -23,8 +23,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from feynkac.families.capabilities import ControlVariate, OwnSteps, Pays
 from feynkac.families.domain import Domain
-from feynkac.families.family import ControlVariate, Family, OwnSteps, Pays
+from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.power import power

@@ -19,16 +19,16 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.domain import Domain
-from feynkac.families.family import (
+from feynkac.families.capabilities import (
     ClosedForm,
     CommutingNoise,
     ConditionalMean,
     ExactSteps,
-    Family,
     Pays,
     Rate,
 )
+from feynkac.families.domain import Domain
+from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.normal_law import pdf

@@ -9,7 +9,8 @@ from math import isfinite
 
 from feynkac.clock import Allowance
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.family import ExactSampler, Family, OwnSteps, TimeDependent, noise_dim
+from feynkac.families.capabilities import ExactSampler, OwnSteps, TimeDependent
+from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol

@@ -11,7 +11,8 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import ExactSampler, Family, TimeDependent
+from feynkac.families.capabilities import ExactSampler, TimeDependent
+from feynkac.families.family import Family
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.scheme import Scheme
 

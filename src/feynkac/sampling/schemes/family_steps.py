@@ -7,7 +7,8 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.family import Family, OwnSteps
+from feynkac.families.capabilities import OwnSteps
+from feynkac.families.family import Family
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.scheme import Scheme
 

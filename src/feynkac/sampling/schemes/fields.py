@@ -13,14 +13,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from feynkac.families.family import (
-    AdditiveNoise,
-    CommutingNoise,
-    DiagonalNoise,
-    Family,
-    noise_dim,
-    timed,
-)
+from feynkac.families.capabilities import AdditiveNoise, CommutingNoise, DiagonalNoise
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params, Point
 from feynkac.sampling.noise.noise import make_generator, normals
 
