@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import feynkac
+from feynkac.solution_map import SolutionMap
 
 ROOT = Path(feynkac.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
@@ -18,10 +19,16 @@ def label(path):
     return str(path.relative_to(ROOT))
 
 
+@pytest.fixture(scope="module")
+def solution():
+    """What examples of its methods ask."""
+    return feynkac.solve(feynkac.BlackScholes(), steps=2, batch_size=64)
+
+
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=label)
-def test_the_examples_of_a_module_run(path):
+def test_the_examples_of_a_module_run(path, solution):
     module = import_module(".".join(path.relative_to(ROOT.parent).with_suffix("").parts))
-    result = doctest.testmod(module)
+    result = doctest.testmod(module, extraglobs={"fk": feynkac, "solution": solution})
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -41,3 +48,16 @@ def undocumented(node):
                 yield child.name
             if isinstance(child, ast.ClassDef):
                 yield from undocumented(child)
+
+
+@pytest.mark.parametrize("name", [name for name in feynkac.__all__ if name != "plot"])
+def test_every_public_name_has_an_example(name):
+    assert ">>>" in getattr(feynkac, name).__doc__
+
+
+def test_every_method_of_a_solution_has_an_example():
+    own = vars(SolutionMap) | vars(feynkac.Solution)
+    methods = {name: found for name, found in own.items() if not name.startswith("_")}
+    documented = {name for name, found in methods.items() if ">>>" in (found.__doc__ or "")}
+    fields = feynkac.Solution.__dataclass_fields__.keys()
+    assert methods.keys() - documented - fields == set()

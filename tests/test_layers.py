@@ -22,7 +22,7 @@ LAYERS = [
     {"runs"},
     {"analysis"},
     {"checks"},
-    {"evaluation", "loading"},
+    {"evaluation", "loading", "solution_map"},
     {"solution"},
     {"solver"},
     {"control"},

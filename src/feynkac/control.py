@@ -42,6 +42,12 @@ def add_control(
         budget: of the training.
         folder: of the run; the control is written into it.
         report: sees the `Progress` of every step.
+
+    Example:
+        >>> import feynkac as fk
+        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>> add_control(solution, budget=1.0).control is not None
+        True
     """
     if outputs(solution.family) > 1:
         raise InputError("a control is for solutions with one output; this one has several.")

@@ -35,7 +35,17 @@ NO_NOISE = (
 
 @dataclass(frozen=True)
 class Calibration:
-    """The best parameters θ in their own units, named by `labels`, with intervals and warnings."""
+    """The best parameters θ in their own units, named by `labels`, with intervals and warnings.
+
+    Example:
+        >>> import feynkac as fk
+        >>> solution = fk.solve(fk.BlackScholes(), steps=20, evaluations=1)
+        >>> known = {"x": 9.5, "t": 0.5, "strike": [10.0, 11.0, 12.0]}
+        >>> prices = solution(sigma=0.3, **known)
+        >>> found = solution.calibrate(solution.observe(["sigma"], prices, noise=0.01, **known))
+        >>> round(float(found.estimate[0]), 3)
+        0.3
+    """
 
     labels: list[str]
     estimate: Array

@@ -33,7 +33,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class ErrorMap:
-    """The error over the domain."""
+    """The error over the domain.
+
+    Example:
+        >>> import feynkac as fk
+        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>> found = solution.error_map(16)
+        >>> found.inputs, list(found.profiles)
+        (16, ['x', 't', 'sigma', 'strike'])
+    """
 
     mean: Figure
     """L1 over random inputs."""

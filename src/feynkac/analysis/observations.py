@@ -31,7 +31,15 @@ ALL = slice(None)
 
 @dataclass(frozen=True)
 class Problem:
-    """Which θ explains the values? `make_problem` builds it."""
+    """Which θ explains the values? `make_problem` builds it.
+
+    Example:
+        >>> import feynkac as fk
+        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>> problem = solution.observe(["sigma"], [1.9, 2.0], noise=0.1, x=9.5, t=0.5, strike=11.0)
+        >>> problem.values.tolist()
+        [1.9, 2.0]
+    """
 
     u: Map
     domain: Domain

@@ -28,7 +28,16 @@ Prior = Callable[[dict[str, Array]], Array]
 
 @dataclass(frozen=True)
 class Posterior:
-    """Samples of θ in the variables' own units, with diagnostics of convergence."""
+    """Samples of θ in the variables' own units, with diagnostics of convergence.
+
+    Example:
+        >>> import feynkac as fk
+        >>> solution = fk.solve(fk.BlackScholes(), steps=20, evaluations=1)
+        >>> problem = solution.observe(["sigma"], [1.9, 2.0], noise=0.1, x=9.5, t=0.5, strike=11.0)
+        >>> found = solution.posterior(problem, solution.calibrate(problem), steps=100)
+        >>> found.labels
+        ['sigma']
+    """
 
     labels: list[str]
     samples: Array

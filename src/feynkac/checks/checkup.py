@@ -77,7 +77,13 @@ CHECKS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """All that was found out about a family."""
+    """All that was found out about a family.
+
+    Example:
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> check(HeatGaussian(dim=2)).passed
+        True
+    """
 
     family: str
     findings: Mapping[str, Finding]

@@ -16,6 +16,11 @@ class AffineLinear(Family):
     """Base of families with parameters `sigma` (d, d, d+1) and `mu` (d, d+1).
 
     A subclass adds the domain and the initial condition.
+
+    Example:
+        >>> from feynkac.families.models.basket_put import BasketPut
+        >>> isinstance(BasketPut(), AffineLinear)
+        True
     """
 
     def drift(self, x: Tensor, p: Params) -> Tensor:

@@ -25,7 +25,15 @@ from feynkac.families.point import Params
 
 
 class Discount(ABC):
-    """Capability: a potential c, such as an interest rate or a rate of decay."""
+    """Capability: a potential c, such as an interest rate or a rate of decay.
+
+    Example:
+        >>> class Decay(Discount):
+        ...     def discount(self, x, p):
+        ...         return 0.5 * x.square()
+        >>> Decay().discount(Tensor([[2.0]]), None).item()
+        2.0
+    """
 
     @abstractmethod
     def discount(self, x: Tensor, p: Params) -> Tensor:
@@ -54,7 +62,13 @@ class ConstantDiscount(Discount):
 
 
 class Rate(ConstantDiscount):
-    """Capability: the discount is the parameter `rate`."""
+    """Capability: the discount is the parameter `rate`.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes_merton import BlackScholesMerton
+        >>> isinstance(BlackScholesMerton(), Rate)
+        True
+    """
 
     def discount_rate(self, p: Params) -> Tensor:
         """r.  Shape: `(…, 1)`."""
@@ -62,7 +76,15 @@ class Rate(ConstantDiscount):
 
 
 class Source(ABC):
-    """Capability: a source f, paid continuously along the path."""
+    """Capability: a source f, paid continuously along the path.
+
+    Example:
+        >>> class Heated(Source):
+        ...     def source(self, x, p):
+        ...         return x.square().sum(-1, keepdim=True)
+        >>> Heated().source(Tensor([[1.0, 2.0]]), None).item()
+        5.0
+    """
 
     @abstractmethod
     def source(self, x: Tensor, p: Params) -> Tensor:
@@ -73,6 +95,13 @@ class TimeDependent:
     """Capability: the formulas read `p.t`  `(…, 1)`, the time t of the PDE.
 
     On a path that started with t to run it is what is left of it.
+
+    Example:
+        >>> class Fading(TimeDependent):
+        ...     def drift(self, x, p):
+        ...         return -p.t * x
+        >>> Fading().drift(Tensor([[2.0]]), Params(t=Tensor([[0.5]]))).item()
+        -1.0
     """
 
 
@@ -81,6 +110,13 @@ class Absorbing(ABC):
 
     Between two steps a path is taken for a Brownian bridge in each distance. Choose a distance in
     which it nearly is one: the logarithm of x/B for a geometric Brownian motion.
+
+    Example:
+        >>> class Strip(Absorbing):
+        ...     def distance(self, x, p):
+        ...         return 1.0 - x.abs()
+        >>> Strip().distance(Tensor([[0.25]]), None).item()
+        0.75
     """
 
     @abstractmethod
@@ -89,7 +125,13 @@ class Absorbing(ABC):
 
 
 class BoundaryValue(Absorbing):
-    """Capability: the value on the boundary is not zero."""
+    """Capability: the value on the boundary is not zero.
+
+    Example:
+        >>> from feynkac.families.models.channel import Channel
+        >>> isinstance(Channel(), Absorbing), isinstance(Channel(), BoundaryValue)
+        (True, False)
+    """
 
     @abstractmethod
     def boundary_value(self, x: Tensor, p: Params) -> Tensor:
@@ -97,7 +139,14 @@ class BoundaryValue(Absorbing):
 
 
 class NoiseDimension(ABC):
-    """Capability: the number of Brownian motions is not the dimension d."""
+    """Capability: the number of Brownian motions is not the dimension d.
+
+    Example:
+        >>> from feynkac.families.family import noise_dim
+        >>> from feynkac.families.models.basket_put import BasketPut
+        >>> isinstance(BasketPut(), NoiseDimension), noise_dim(BasketPut())
+        (False, 3)
+    """
 
     @property
     @abstractmethod
@@ -106,19 +155,43 @@ class NoiseDimension(ABC):
 
 
 class CommutingNoise:
-    """Capability: with V_j the columns of σ, (DV_j) V_k = (DV_k) V_j for all j and k."""
+    """Capability: with V_j the columns of σ, (DV_j) V_k = (DV_k) V_j for all j and k.
+
+    Example:
+        >>> class Declared(CommutingNoise):
+        ...     pass
+        >>> isinstance(Declared(), DiagonalNoise)
+        False
+    """
 
 
 class DiagonalNoise(CommutingNoise):
-    """Capability: (DV_j) V_k = 0 for j ≠ k, as where each coordinate has its own noise."""
+    """Capability: (DV_j) V_k = 0 for j ≠ k, as where each coordinate has its own noise.
+
+    Example:
+        >>> issubclass(DiagonalNoise, CommutingNoise)
+        True
+    """
 
 
 class AdditiveNoise(DiagonalNoise):
-    """Capability: σ does not depend on x."""
+    """Capability: σ does not depend on x.
+
+    Example:
+        >>> issubclass(AdditiveNoise, DiagonalNoise)
+        True
+    """
 
 
 class VectorValued(ABC):
-    """Capability: several initial conditions at once, such as a strip of strikes."""
+    """Capability: several initial conditions at once, such as a strip of strikes.
+
+    Example:
+        >>> class Strikes(VectorValued):
+        ...     outputs = 5
+        >>> Strikes().outputs
+        5
+    """
 
     @property
     @abstractmethod
@@ -131,11 +204,23 @@ class Jumps:
 
     The derivative of a path's payoff is then not an unbiased derivative of u, so that the fast
     method fits values only.
+
+    Example:
+        >>> from feynkac.families.family import jumps
+        >>> from feynkac.families.models.digital import Digital
+        >>> jumps(Digital())
+        True
     """
 
 
 class Pays(ABC):
-    """Capability: the initial condition is a payoff of asset prices, an object of its own."""
+    """Capability: the initial condition is a payoff of asset prices, an object of its own.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> Heston().payoff.style
+        'call'
+    """
 
     @property
     @abstractmethod
@@ -144,7 +229,15 @@ class Pays(ABC):
 
 
 class ExactSampler(ABC):
-    """Capability: S_t is a function of its start and one standard normal vector."""
+    """Capability: S_t is a function of its start and one standard normal vector.
+
+    Example:
+        >>> class Brownian(ExactSampler):
+        ...     def exact(self, x, t, p, z):
+        ...         return x + t.sqrt() * z
+        >>> Brownian().exact(Tensor([[1.0]]), Tensor([[4.0]]), None, Tensor([[0.5]])).item()
+        2.0
+    """
 
     @abstractmethod
     def exact(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
@@ -152,7 +245,13 @@ class ExactSampler(ABC):
 
 
 class OwnSteps(ABC):
-    """Capability: a step of a scheme made for this family, of weak order 2."""
+    """Capability: a step of a scheme made for this family, of weak order 2.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> isinstance(Heston(), OwnSteps), isinstance(Heston(), ExactSampler)
+        (True, False)
+    """
 
     @abstractmethod
     def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
@@ -160,7 +259,13 @@ class OwnSteps(ABC):
 
 
 class ExactSteps(ExactSampler, OwnSteps):
-    """Capability: the family's own step is its exact sampler; it has no discretisation error."""
+    """Capability: the family's own step is its exact sampler; it has no discretisation error.
+
+    Example:
+        >>> from feynkac.families.models.rainbow import Rainbow
+        >>> isinstance(Rainbow(), ExactSteps)
+        True
+    """
 
     def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
         """S_h, exactly.  Shape: as `exact`."""
@@ -172,6 +277,11 @@ class ConditionalMean(ABC):
 
     Labels then have the noise of that part alone. For families with `OwnSteps` or `ExactSteps`, of
     whose paths it is the mean.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> isinstance(Heston(), ConditionalMean), Heston.kept
+        (True, 1)
     """
 
     kept: ClassVar[int] = 1
@@ -189,6 +299,11 @@ class ControlVariate(ABC):
     """Capability: what a path earns is compared with a control, a number whose mean is known.
 
     For families with `OwnSteps` or `ExactSteps`, whose paths it controls.
+
+    Example:
+        >>> from feynkac.families.models.sabr import Sabr
+        >>> isinstance(Sabr(), ControlVariate)
+        True
     """
 
     @abstractmethod
@@ -200,7 +315,15 @@ class ControlVariate(ABC):
 
 
 class ClosedForm(ABC):
-    """Capability: the solution u is known. Used to measure errors, never to train."""
+    """Capability: the solution u is known. Used to measure errors, never to train.
+
+    Example:
+        >>> from feynkac.families.models.heat_paraboloid import HeatParaboloid
+        >>> family = HeatParaboloid(dim=1)
+        >>> at = family.domain.split(family.domain.join({"x": 1.0, "t": 0.5, "sigma": 0.5}))
+        >>> family.closed_form(*at).item()
+        1.125
+    """
 
     @abstractmethod
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
@@ -208,7 +331,15 @@ class ClosedForm(ABC):
 
 
 class ClosedPartials(ClosedForm):
-    """Capability: the first derivatives of u are known as well."""
+    """Capability: the first derivatives of u are known as well.
+
+    Example:
+        >>> from feynkac.families.models.heat_paraboloid import HeatParaboloid
+        >>> family = HeatParaboloid(dim=1)
+        >>> at = family.domain.split(family.domain.join({"x": 1.0, "t": 0.5, "sigma": 0.5}))
+        >>> family.closed_partials(*at)["x"].item()
+        2.0
+    """
 
     @abstractmethod
     def closed_partials(self, x: Tensor, t: Tensor, p: Params) -> dict[str, Tensor]:
@@ -220,6 +351,10 @@ class Greek:
     """A named derivative: `sign` times ∂u along `names`, as in Θ = −∂u/∂t.
 
     A second derivative along the same vector variable is its diagonal, one number per asset.
+
+    Example:
+        >>> Greek(("t",), sign=-1.0)
+        Greek(names=('t',), sign=-1.0)
     """
 
     names: tuple[str, ...]
@@ -227,7 +362,13 @@ class Greek:
 
 
 class NamedGreeks(ABC):
-    """Capability: some derivatives of u carry names that users know."""
+    """Capability: some derivatives of u carry names that users know.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> list(BlackScholes().greeks)[:2]
+        ['delta', 'gamma']
+    """
 
     @property
     @abstractmethod

@@ -41,6 +41,26 @@ class Family(ABC):
     """A family of PDEs indexed by γ. Subclass it as a frozen dataclass.
 
     Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes.
+
+    Example:
+        >>> import torch
+        >>> from feynkac.families.measures.box import Box
+        >>> @dataclass(frozen=True)
+        ... class Heat(Family):
+        ...     @property
+        ...     def domain(self):
+        ...         return Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0), sigma=Box(0.1, 0.5))
+        ...
+        ...     def drift(self, x, p):
+        ...         return torch.zeros_like(x)
+        ...
+        ...     def diffusion(self, x, dw, p):
+        ...         return p.sigma * dw
+        ...
+        ...     def initial(self, x, p):
+        ...         return x.cos()
+        >>> Heat().domain.dim
+        3
     """
 
     other_domain: Domain | None = field(default=None, kw_only=True, repr=False)

@@ -34,7 +34,13 @@ class Dimension(ABC):
 
 @dataclass(frozen=True)
 class Choice(Dimension):
-    """One of some values, equally likely."""
+    """One of some values, equally likely.
+
+    Example:
+        >>> Choice((16, 32)).contains(16), print(Choice((16, 32)))
+        {16, 32}
+        (True, None)
+    """
 
     values: tuple[Any, ...]
 

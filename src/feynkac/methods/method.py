@@ -37,7 +37,14 @@ Chosen = WrapValidator(lambda value, check: unset if value is unset else check(v
 
 @dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
 class Method(Part):
-    """How a family is solved. Fields that are None are chosen by `resolve`."""
+    """How a family is solved. Fields that are None are chosen by `resolve`.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> method = find_method("paper").with_fields({"batch_size": 64})
+        >>> method.optimiser is None, method.resolve(BlackScholes()).optimiser.kind
+        (True, 'adamw')
+    """
 
     architecture: Annotated[Architecture, Chosen] = unset
     """The network."""

@@ -26,7 +26,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class Architecture(Part):
-    """Settings of a network: everything needed to build it. Subclass it for one of your own."""
+    """Settings of a network: everything needed to build it. Subclass it for one of your own.
+
+    Example:
+        >>> from feynkac.networks.smooth import Smooth
+        >>> isinstance(Smooth(), Architecture), Smooth().kind
+        (True, 'smooth')
+    """
 
     root_time: bool = False
     """Whether the network sees √t in place of t."""

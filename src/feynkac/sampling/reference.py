@@ -22,7 +22,12 @@ NORMALS_AT_ONCE = 2**20  # 8 MB in float64, which stays in cache
 
 
 class Estimate(NamedTuple):
-    """Values with their standard errors, both `(N, 1)`."""
+    """Values with their standard errors, both `(N, 1)`.
+
+    Example:
+        >>> Estimate(torch.tensor([1.5]), torch.tensor([0.1])).error.item() < 0.2
+        True
+    """
 
     value: Tensor
     error: Tensor
@@ -53,6 +58,15 @@ def monte_carlo(
         paths: m, at least 2.
         generator: source of randomness.
         report: called with the fraction done.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.sampling.schemes.exact import Exact
+        >>> family = BlackScholes()
+        >>> inputs = family.domain.join({"x": [9.5], "t": 0.5, "sigma": 0.35, "strike": 11.0})
+        >>> found = monte_carlo(family, Exact(), inputs, 4096, torch.Generator().manual_seed(0))
+        >>> bool(abs(found.value - 1.930283) < 5 * found.error)
+        True
     """
     scheme.check(family)
     if paths < 2:

@@ -28,7 +28,12 @@ LearningRate = Callable[[int, float], float]
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a run after a step, for `report`."""
+    """The state of a run after a step, for `report`.
+
+    Example:
+        >>> Progress(step=3, steps=10, loss=0.5, seconds=0.1, record=None).step
+        3
+    """
 
     step: int
     steps: int

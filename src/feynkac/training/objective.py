@@ -32,7 +32,12 @@ def stack(batches: Sequence[Batch]) -> Batch:
 
 
 class Objective(ABC):
-    """Draws data and measures how well a network fits it."""
+    """Draws data and measures how well a network fits it.
+
+    Example:
+        >>> issubclass(MeanSquare, Objective)
+        True
+    """
 
     whole: ClassVar[bool] = False
     """Whether a step needs all rows of the batch in one place; otherwise gradients are averaged."""
@@ -54,7 +59,15 @@ class Objective(ABC):
 
 @dataclass(frozen=True)
 class MeanSquare(Objective):
-    """Least squares against simulated labels."""
+    """Least squares against simulated labels.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.sampling.schemes.exact import Exact
+        >>> objective = MeanSquare(BlackScholes(), Exact(), batch_size=8, paths=2)
+        >>> objective.sample(torch.Generator().manual_seed(0)).values.shape
+        torch.Size([8, 1])
+    """
 
     family: Family
     scheme: Scheme

@@ -15,7 +15,12 @@ from feynkac.training.optimisers.optimiser import NonNegative
 
 
 class Schedule(Part):
-    """How the learning rate changes during a run. Subclass it for one of your own."""
+    """How the learning rate changes during a run. Subclass it for one of your own.
+
+    Example:
+        >>> isinstance(LinearDecay(), Schedule)
+        True
+    """
 
     @abstractmethod
     def rate(self, initial: float, step: int, done: float) -> float:

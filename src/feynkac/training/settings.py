@@ -31,7 +31,12 @@ def seconds(value: Any) -> float:
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Training:
-    """Length, seed and device of a run. Give either `steps` or a wall-clock `budget`."""
+    """Length, seed and device of a run. Give either `steps` or a wall-clock `budget`.
+
+    Example:
+        >>> Training(budget="2m").budget
+        120.0
+    """
 
     steps: Annotated[int, Field(ge=1)] | None = None
     """Number of updates."""

@@ -29,6 +29,11 @@ class Measure(ABC):
 
     There are only a few, since a manifest must be able to restore them; a law of your own is a
     `Sampled`.
+
+    Example:
+        >>> from feynkac.families.measures.box import Box
+        >>> isinstance(Box(0.0, 1.0), Measure)
+        True
     """
 
     kind: ClassVar[str | None]

@@ -16,7 +16,14 @@ from feynkac.sampling.noise.noise import Draw, Noise, Shape, normals
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class SphericalRadial(Noise):
-    """One cubature rule of 2D + 1 points for each input, whatever K was asked for."""
+    """One cubature rule of 2D + 1 points for each input, whatever K was asked for.
+
+    Example:
+        >>> shape = Shape(inputs=2, paths=16, draws=1, dim=1)
+        >>> draw = SphericalRadial().draw(shape, torch.Generator().manual_seed(0))
+        >>> round(float(draw.weights.sum(1)[0]), 5)
+        1.0
+    """
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

@@ -20,7 +20,14 @@ FARTHEST = 5.5  # deviations; 4 · 10⁻⁸ of the law lies beyond
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Trapezoid(Noise):
-    """K nodes, for paths with one normal."""
+    """K nodes, for paths with one normal.
+
+    Example:
+        >>> shape = Shape(inputs=2, paths=16, draws=1, dim=1)
+        >>> draw = Trapezoid().draw(shape, torch.Generator().manual_seed(0))
+        >>> round(float(draw.weights.sum(1)[0]), 5)
+        1.0
+    """
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32

@@ -16,7 +16,13 @@ from feynkac.parts import Part
 
 
 class Scheme(Part):
-    """Simulates dS = μ(S) dt + σ(S) dB from S_0 = x to time t."""
+    """Simulates dS = μ(S) dt + σ(S) dB from S_0 = x to time t.
+
+    Example:
+        >>> from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+        >>> EulerMaruyama(steps=4).with_steps(8).draws
+        8
+    """
 
     order: ClassVar[int | None] = None
     """Weak order in 1/steps; None: there is no discretisation error."""

@@ -24,7 +24,12 @@ MOST_ATTEMPTS = 6  # each with ten times the damping of the one before
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class GaussNewton(Optimiser):
-    """Gauss–Newton steps for a `Smooth` network fitted to values and slopes."""
+    """Gauss–Newton steps for a `Smooth` network fitted to values and slopes.
+
+    Example:
+        >>> GaussNewton(damping=1e-2).damping
+        0.01
+    """
 
     fits_slopes: ClassVar[bool] = True
     learning_rate: Positive = 0.3

@@ -20,7 +20,12 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Muon(Optimiser):
-    """Muon for the hidden matrices, Adam for the rest."""
+    """Muon for the hidden matrices, Adam for the rest.
+
+    Example:
+        >>> Muon().fits_slopes, Muon().learning_rate
+        (True, 0.02)
+    """
 
     fits_slopes: ClassVar[bool] = True
     learning_rate: Positive = 0.02

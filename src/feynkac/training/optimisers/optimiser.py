@@ -15,7 +15,12 @@ NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
 class Optimiser(Part):
-    """Settings of an optimiser. Subclass it for one of your own."""
+    """Settings of an optimiser. Subclass it for one of your own.
+
+    Example:
+        >>> AdamW().fits_slopes
+        False
+    """
 
     fits_slopes: ClassVar[bool] = False
     """Whether the fast method gives it gradients of values and slopes, or of values only."""
@@ -28,7 +33,12 @@ class Optimiser(Part):
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class AdamW(Optimiser):
-    """Adam with decoupled weight decay, the paper's choice."""
+    """Adam with decoupled weight decay, the paper's choice.
+
+    Example:
+        >>> AdamW(learning_rate=0.01).build(nn.BatchNorm1d(2)).param_groups[0]["lr"]
+        0.01
+    """
 
     learning_rate: Positive = 1e-3
     """Initial learning rate."""
@@ -48,7 +58,12 @@ class AdamW(Optimiser):
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class SGD(Optimiser):
-    """Stochastic gradient descent with momentum, the paper's alternative."""
+    """Stochastic gradient descent with momentum, the paper's alternative.
+
+    Example:
+        >>> SGD(momentum=0.5).build(nn.BatchNorm1d(2)).param_groups[0]["momentum"]
+        0.5
+    """
 
     learning_rate: Positive = 1e-2
     """Initial learning rate."""

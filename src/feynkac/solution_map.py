@@ -1,0 +1,176 @@
+r"""The map Φ(γ, x, t) ≈ ū(γ, x, t) of a trained network, called by names, and its derivatives."""
+
+import copy
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from feynkac.analysis.chunks import over_rows, over_values
+from feynkac.analysis.partials import along, greek_value, hessian, partial, traced
+from feynkac.analysis.sweep import Sweep, make_grid, scalars
+from feynkac.families.capabilities import Greek, NamedGreeks
+from feynkac.families.family import Family
+from feynkac.families.values import At, by_name
+from feynkac.networks.network import Network
+
+
+@dataclass(frozen=True)
+class SolutionMap(ABC):
+    """Values and derivatives; what they are worth is said by a `Solution`."""
+
+    family: Family
+    network: Network
+
+    @property
+    @abstractmethod
+    def warnings(self) -> list[str]:
+        """What speaks against the values and derivatives, one sentence each."""
+
+    def __call__(self, at: At = None, /, *, extrapolate: bool = False, **named: Any) -> Tensor:
+        """u at the given inputs.
+
+        Args:
+            at: values by name, each of shape `(…, *shape of the variable)`.
+            extrapolate: allow inputs outside the domain.
+            named: the same as keywords.
+
+        Gradients flow back to inputs that require them, and transforms of `torch.func` work.
+        Millions of rows are computed in blocks.
+
+        Shape: the broadcast leading axes, then one for the outputs if there are several.
+        """
+        return self._ask(self._value, by_name(at, named), extrapolate)
+
+    def grad(
+        self, name: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
+        """∂u/∂name.  Shape: leading axes, then those of the variable.
+
+        Example:
+            >>> import feynkac as fk
+            >>> solution = fk.solve(fk.HeatParaboloid(dim=2), steps=2, batch_size=64)
+            >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
+            torch.Size([2, 2])
+        """
+        domain, where = self.family.domain, by_name(at, named)
+        return self._ask(lambda v: partial(self.network, domain, name, v), where, extrapolate)
+
+    def hessian(
+        self, first: str, second: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
+        """∂²u/∂first∂second.  Shape: leading axes, then those of both variables.
+
+        Example:
+            >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
+            torch.Size([])
+        """
+        u, domain, where = self.network, self.family.domain, by_name(at, named)
+        return self._ask(lambda v: hessian(u, domain, first, second, v), where, extrapolate)
+
+    def along(
+        self,
+        direction: Mapping[str, Any],
+        at: At = None,
+        /,
+        *,
+        extrapolate: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        """The derivative of u along a direction, one change per variable.  Shape: leading axes.
+
+        Example:
+            >>> solution.along({"x": 1.0, "t": -1.0}, x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
+            torch.Size([])
+        """
+        inputs = self._join(by_name(at, named), extrapolate)
+        domain = self.family.domain
+        change = dict.fromkeys(domain.measures, 0.0) | dict(direction)
+        changes = domain.join(change, extrapolate=True).to(inputs)
+        both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
+        return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
+
+    def greeks(
+        self, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> dict[str, Tensor]:
+        """The derivatives the family has names for, such as delta; empty if it names none.
+
+        Example:
+            >>> sorted(solution.greeks(x=9.5, t=0.5, sigma=0.3, strike=11.0))
+            ['delta', 'gamma', 'theta', 'vanna', 'vega', 'volga']
+        """
+        if not isinstance(self.family, NamedGreeks):
+            return {}
+        where = by_name(at, named)
+        return {name: self._greek(g, where, extrapolate) for name, g in self.family.greeks.items()}
+
+    def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
+        u, domain = self.network, self.family.domain
+        return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+
+    def sweep(
+        self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
+    ) -> Sweep:
+        """Value and Greeks (or first derivatives) along one or two scalar variables.
+
+        Args:
+            over: which, each through its range.
+            at: the other variables by name, one value each.
+            points: along each.
+            named: other variables as keywords.
+
+        Example:
+            >>> found = solution.sweep(["x", "t"], points=5, sigma=0.3, strike=11.0)
+            >>> found.values["delta"].shape
+            torch.Size([5, 5])
+        """
+        names = [over] if isinstance(over, str) else list(over)
+        domain, others = self.family.domain, by_name(at, named)
+        axes, where = make_grid(domain, names, points, others)
+        value = self(where)
+        slopes = self.greeks(where) or {
+            f"∂u/∂{name}": self.grad(name, where) for name in scalars(domain)
+        }
+        tables = {
+            name: table.reshape(value.shape)
+            for name, table in {"value": value, **slopes}.items()
+            if table.numel() == value.numel()
+        }
+        held = {name: given for name, given in others.items() if name not in names}
+        return Sweep(axes, held, tables, self.warnings)
+
+    def quickly(self, inputs: Tensor) -> Tensor:
+        """u at flat inputs of any dtype, in the network's own, block by block.
+
+        Example:
+            >>> solution.quickly(solution.family.domain.sample(3, torch.Generator())).shape
+            torch.Size([3, 1])
+        """
+        return over_rows(lambda block: self.network(block.to(self.network.mean)), inputs)
+
+    @functools.cached_property
+    @torch.inference_mode(False)  # what is kept serves autograd later
+    def exactly(self) -> Network:
+        """The network in float64, for optimisers that look at the last digits.
+
+        Example:
+            >>> solution.exactly.mean.dtype
+            torch.float64
+        """
+        return copy.deepcopy(self.network).cpu().double()
+
+    def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
+        """f at the given inputs in the network's dtype, block by block."""
+        like = self.network.mean
+        return over_values(lambda block: f(block.to(like)), self.family.domain, at, extrapolate)
+
+    def _value(self, inputs: Tensor) -> Tensor:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
+            return self.network(inputs).squeeze(-1)  # type: ignore[no-any-return]
+
+    def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
+        return self.family.domain.join(at, extrapolate).to(self.network.mean)
