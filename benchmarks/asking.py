@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 import feynkac as fk
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 BATCH = 10_000
 

@@ -36,7 +36,7 @@ from feynkac.methods.paper import column
 from feynkac.networks.multilevel import MultilevelNetwork
 from feynkac.networks.network import Network
 from feynkac.reproduction.result import describe_machine, markdown_table
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import Estimate, closed_form_values, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

@@ -20,7 +20,7 @@ from feynkac.analysis import certificates, pilot
 from feynkac.analysis.certificates import certify
 from feynkac.benchmarks.suite import MODELS
 from feynkac.families.capabilities import ClosedForm
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
 

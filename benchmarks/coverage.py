@@ -12,7 +12,7 @@ import torch
 
 import feynkac as fk
 from feynkac.analysis.certificates import certify
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 
 CASES = (

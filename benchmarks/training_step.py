@@ -21,10 +21,10 @@ from torch import Tensor, nn
 import feynkac as fk
 from feynkac.compilation import can_compile
 from feynkac.networks.network import make_network
+from feynkac.preparation import make_run
 from feynkac.runs.run import Run
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
-from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import make_run
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
 from feynkac.training.state import State

@@ -20,9 +20,9 @@ os.environ["OMP_NUM_THREADS"] = "1"  # before torch starts its threads
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.training import distribute
+from feynkac.preparation import make_run
 from feynkac.runs.run import Run
-from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import make_run
+from feynkac.sampling.generators import make_generator
 
 WORKERS = (1, 2)
 

@@ -12,7 +12,7 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "clock", "compilation", "source", "user_files"},
+    {"errors", "files", "clock", "compilation", "fingerprint", "user_files"},
     {"parts"},
     {"families"},
     {"sampling"},
@@ -24,6 +24,7 @@ LAYERS = [
     {"checks"},
     {"evaluation", "loading", "solution_map"},
     {"solution"},
+    {"preparation", "execution"},
     {"solver"},
     {"control"},
     {"plotting"},

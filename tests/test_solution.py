@@ -13,7 +13,7 @@ from feynkac.families.catalogue import find_family
 from feynkac.files import seal, unseal
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
 from feynkac.runs.run import record_family
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.solution import Solution
 
 FAMILIES = {

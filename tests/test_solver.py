@@ -18,8 +18,8 @@ import feynkac as fk
 import feynkac.solver
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
 from feynkac.files import seal, unseal
+from feynkac.preparation import make_run
 from feynkac.solution import Solution
-from feynkac.solver import make_run
 from still import Holey, Still
 
 SMALL = {
@@ -105,7 +105,7 @@ def test_every_step_is_reported():
 
 
 def test_a_budget_becomes_steps(monkeypatch):
-    monkeypatch.setattr("feynkac.solver.FEW_STEPS", 10**6)
+    monkeypatch.setattr("feynkac.execution.FEW_STEPS", 10**6)
     with pytest.warns(fk.FeynkacWarning, match="training steps fit into 0.3 seconds"):
         solution = solve(steps=None, budget="0.3s")
     assert solution.manifest.run.training.budget == 0.3

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from feynkac.analysis.martingale import Control
 from feynkac.errors import InputError
+from feynkac.execution import execute
 from feynkac.families.family import outputs
 from feynkac.methods import Fast
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import MANIFEST
 from feynkac.runs.folder import CONTROL
 from feynkac.runs.run import Run
 from feynkac.sampling.visited import visited
 from feynkac.solution import Solution
-from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 
 NEW = "control.new"  # until it is finished

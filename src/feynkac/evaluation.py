@@ -12,7 +12,8 @@ from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
 from feynkac.networks.network import Network
 from feynkac.runs.run import Run
-from feynkac.sampling.noise.noise import Independent, make_generator
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import Independent
 from feynkac.training.state import Record
 
 REFERENCE_SHARE = 0.05  # of a budget

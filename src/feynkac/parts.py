@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
 from feynkac.errors import ArtifactError, InputError
-from feynkac.source import fingerprint
+from feynkac.fingerprint import fingerprint
 
 
 class Part(ABC):

@@ -24,7 +24,7 @@ from feynkac.families.family import Family, outputs
 from feynkac.families.values import At, by_name
 from feynkac.loading import make_control, read_solution
 from feynkac.runs.artifact import Manifest, write_artifact
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution_map import SolutionMap
 

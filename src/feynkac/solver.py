@@ -1,51 +1,24 @@
 r"""`solve(family)`: from coefficients to a Solution.
 
-    make_run    check the family, let the method choose what is open
-    execute     draw the network, train it on simulated paths, measure its error
+    make_run    check the family, let the method choose what is open (`preparation.py`)
+    execute     draw the network, train it on simulated paths, measure its error (`execution.py`)
 
 Given a folder, the run is kept there, so that the same call continues it.
 """
 
-import math
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch._dynamo  # seconds that an optimiser would take otherwise
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
-
-from feynkac.analysis.warnings import warnings_of
-from feynkac.checks.checkup import require_simulable, require_sound
-from feynkac.clock import Allowance, Clock
-from feynkac.errors import FeynkacWarning, InputError
-from feynkac.evaluation import Evaluator
+from feynkac.clock import Clock
+from feynkac.errors import FeynkacWarning
+from feynkac.execution import execute
 from feynkac.families.family import Family
 from feynkac.methods import Method
-from feynkac.methods.method import divide, find_method
-from feynkac.runs.artifact import Discretisation, make_manifest
-from feynkac.runs.folder import RunFolder
-from feynkac.runs.run import Decisions, Run, asked_for, record_family, run_to_dict
-from feynkac.sampling.discretisation import pilot_bias
-from feynkac.sampling.noise.noise import make_generator
-from feynkac.sampling.path import weak_order
+from feynkac.preparation import make_run
 from feynkac.solution import Solution
-from feynkac.training.loop import Hooks, Progress, time_step, train
-from feynkac.training.objective import Objective
-from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
-from feynkac.training.settings import Training, one_sentence, resolve_device
-from feynkac.training.state import State, begin
-from feynkac.training.team import Alone, Team
-
-BIAS_INPUTS, BIAS_PATHS = 64, 256  # for the discretisation error
-PILOT_SHARE = 0.13  # of a budget, for the choices of a method
-SMALL_SHARE = 0.025  # for each of the further measurements
-SAVING = 0.05  # seconds
-FEWEST_STEPS = 10.0  # to begin with; the clock decides
+from feynkac.training.loop import Progress
 
 
 def solve(
@@ -89,230 +62,3 @@ def solve(
     for sentence in solution.manifest.warnings:
         warnings.warn(sentence, FeynkacWarning, stacklevel=2)
     return solution
-
-
-@torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
-def make_run(
-    family: Family, method: Method | str, settings: dict[str, Any], folder: Path | None = None
-) -> Run:
-    """The run that was asked for, with the choices that `method` makes for `family`.
-
-    One that was begun in `folder` with the same words keeps what it chose then.
-
-    Args:
-        family: what to solve.
-        method: with some choices made, or none.
-        settings: fields of the method and of `Training`; None leaves one open.
-        folder: where such a run may have been begun.
-    """
-    if not isinstance(family, Family):
-        raise InputError(f"solve expects a Family, got {type(family).__name__}.")
-    require_sound(family)
-    method, given = divide(
-        find_method(method), {k: v for k, v in settings.items() if v is not None}
-    )
-    if method.scheme is not None:
-        method.scheme.check(family)
-    asked = asked_for(family, method, given)
-    if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
-        return found
-    if "steps" not in given and "budget" not in given:
-        given["steps"] = method.length(family)
-    try:
-        conduct = Training(**given)
-        share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
-        device = resolve_device(conduct.device)
-        resolved = method.resolve(family, Allowance(share), device)
-        require_simulable(family, resolved.scheme)
-        run = Run(record_family(family), resolved, conduct, asked)
-        run_to_dict(run)
-    except ValidationError as error:
-        raise InputError(one_sentence(error)) from error
-    except PydanticSerializationError as error:
-        raise InputError(
-            f"the fields of {type(family).__name__} must be plain data (numbers, texts, lists), "
-            f"so that a run can be written down: {error}."
-        ) from error
-    return run
-
-
-@torch.inference_mode(False)  # likewise
-def execute(
-    run: Run,
-    family: Family,
-    folder: Path | None = None,
-    report: Callable[[Progress], bool | None] | None = None,
-    clock: Clock | None = None,
-    team: Team = Alone(),  # noqa: B008  (stateless)
-    retrain: bool = False,
-) -> Solution:
-    """Carry `run` out, or continue it, or hand back its finished result.
-
-    A budget counts from the start of `clock`. Every member of a `team` makes the same call, with a
-    folder that all can read; the leader writes.
-    """
-    clock = clock or Clock()
-    files = RunFolder(folder) if folder is not None else None
-    if files and files.finished and not retrain:
-        files.require(run)
-        return Solution.load(files.path, family)
-    resolve_device(run.training.device)  # refuse it before anything is written
-    with files.locked() if files and team.rank == 0 else nullcontext():
-        if files and retrain and team.rank == 0:
-            files.clear()
-        return _Execution(run, family, files, clock, team).complete(report)
-
-
-@dataclass
-class _Execution:
-    """A run in this process."""
-
-    run: Run
-    family: Family
-    files: RunFolder | None
-    clock: Clock
-    team: Team
-
-    def __post_init__(self) -> None:
-        self.device = resolve_device(self.run.training.device)
-        self.leads = self.team.rank == 0
-        self.evaluator = Evaluator(self.run, self.family, self.device)
-
-    def complete(self, report: Callable[[Progress], bool | None] | None) -> Solution:
-        """Train to the end and measure."""
-        run, method, domain = self.run, self.run.method, self.family.domain
-        optimiser = method.optimiser
-        state = begin(
-            method.architecture, optimiser, self.family, run.training, self.device, self.team
-        )
-        objective = method.objective(self.family, state.network, run.training)
-        decisions, pace = self._continue(state) or self._begin(state, objective)
-        training = replace(run.training, evaluations=decisions.evaluations)
-        hooks = self._hooks(state, decisions, report)
-        rate = method.rate
-        pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
-        return self._finish(state, decisions, pace)
-
-    def _continue(self, state: State) -> tuple[Decisions, Pace] | None:
-        """What the run in the folder has decided, its checkpoint loaded; None if there is none."""
-        if self.files is None:
-            return None
-        begun, under_way = self.team.decide(self.files.begun, self.files.under_way)
-        if not begun:
-            return None
-        self.files.require(self.run)
-        decisions, pace = self.files.decisions()
-        if under_way:
-            self.files.restore(state, self.run.identity)
-            self.clock = Clock(self.clock.started - state.spent)
-            self.evaluator.count = len(state.history)
-        return decisions, pace
-
-    def _begin(self, state: State, objective: Objective) -> tuple[Decisions, Pace]:
-        """Evaluations and length as given, or found by timing."""
-        training = self.run.training
-        if training.budget is None:
-            assert training.steps is not None
-            bias = self._bias(Allowance()) if self.leads else None
-            decisions, pace = Decisions(training.evaluations, bias), Pace.of(training.steps)
-        else:
-            decisions, pace = self._measure_machine(state, objective, training.budget)
-        if self.files and self.leads:
-            self.files.keep(self.run, decisions, pace)
-        return decisions, pace
-
-    def _measure_machine(
-        self, state: State, objective: Objective, budget: float
-    ) -> tuple[Decisions, Pace]:
-        """How many steps and evaluations this machine can do within the budget."""
-        team, share, rate = self.team, SMALL_SHARE * budget, self.run.method.rate
-        bias = self._bias(Allowance(share)) if self.leads else None
-        step = time_step(state, objective, self.family.domain, rate, team, enough=share)
-        evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1
-        state.network.train()
-        left = budget - self.clock.spent() - self.evaluator.reserved(evaluations) - SAVING
-        evaluations, steps = map(int, team.decide(evaluations, max(FEWEST_STEPS, left / step)))
-        return Decisions(evaluations, bias), Pace.of(steps)
-
-    def _bias(self, allowance: Allowance) -> tuple[float, float] | None:
-        """Discretisation error of the run's scheme on a few inputs, and its standard error."""
-        family, method, seed = self.family, self.run.method, self.run.training.seed
-        if weak_order(family, method.scheme) is None:
-            return None
-        inputs = family.domain.sample(
-            BIAS_INPUTS, make_generator(seed, "discretisation inputs", device=self.device)
-        )
-        found = pilot_bias(family, method.scheme, method.noise, inputs, BIAS_PATHS, seed, allowance)
-        if found is None:
-            return None
-        l1, se = (part.abs().mean().item() for part in found)
-        return (l1, se) if math.isfinite(l1 + se) else None
-
-    def _hooks(
-        self,
-        state: State,
-        decisions: Decisions,
-        report: Callable[[Progress], bool | None] | None,
-    ) -> Hooks:
-        files, run, budget = self.files, self.run, self.run.training.budget
-
-        def save(current: State) -> None:
-            current.spent = self.clock.spent()
-            if files:
-                files.save(current, run.identity)
-
-        def observe(progress: Progress) -> bool | None:
-            if files and progress.record:
-                files.write_metrics(state.history)
-            return report(progress) if report else None
-
-        hooks = Hooks(self.evaluator, observe, save)
-        if budget is None:
-            return hooks
-        pacemaker = Pacemaker(
-            budget,
-            spent=self.clock.spent,
-            reserved=lambda: self.evaluator.reserved(decisions.evaluations) + SAVING,
-            aside=lambda: self.evaluator.spent,
-        )
-        keep = (lambda pace: files.keep(run, decisions, pace)) if files else hooks.keep
-        return replace(hooks, end=pacemaker.end, keep=keep)
-
-    def _finish(self, state: State, decisions: Decisions, pace: Pace) -> Solution:
-        network, bias = state.network.eval().requires_grad_(False), decisions.bias
-        budgeted = self.run.training.budget is not None
-        pace = pace.closed() if budgeted else pace
-        manifest = make_manifest(
-            self.run,
-            self.family.domain,
-            steps=state.step,
-            segments=list(pace.segments) if budgeted else [],
-            seconds=self.clock.spent(),
-            training_seconds=state.seconds,
-            discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
-            parameters=network.parameter_count,
-            history=state.history,
-            warnings=_warnings(self.run, self.family, decisions, state),
-        )
-        solution = Solution(self.family, network, manifest)
-        if self.files and self.leads:
-            self.files.keep(self.run, decisions, pace)
-            solution.save(self.files.path)
-            self.files.drop_checkpoint()
-        return solution
-
-
-def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> list[str]:
-    """What is wrong with the result, one sentence each."""
-    found, budget = [], run.training.budget
-    if budget is not None and state.step < FEW_STEPS:
-        found.append(
-            f"only {state.step} training steps fit into {budget:g} seconds, too few to trust the "
-            "result; give a larger budget, or a cheaper scheme."
-        )
-    if decisions.bias is None and weak_order(family, run.method.scheme) is not None:
-        found.append(
-            "the discretisation error of the scheme was not estimated, and the errors do not "
-            "contain it; give a larger budget, or compare with a scheme of more steps."
-        )
-    return found + (warnings_of(state.history[-1]) if state.history else [])

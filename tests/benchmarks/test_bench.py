@@ -24,8 +24,8 @@ from feynkac.benchmarks.bench import (
     yardstick_for,
 )
 from feynkac.errors import InputError
+from feynkac.preparation import make_run
 from feynkac.sampling.reference import Estimate
-from feynkac.solver import make_run
 
 TINY = Thoroughness(
     budget_scale=0.02,

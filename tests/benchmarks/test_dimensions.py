@@ -17,7 +17,7 @@ from feynkac.benchmarks.dimensions import (
 from feynkac.benchmarks.dimensions_figure import draw_scaling
 from feynkac.interfaces.console import training_display
 from feynkac.plotting.writing import write_figure
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 
 def synthetic(*reached: int | None) -> Study:

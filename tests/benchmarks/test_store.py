@@ -9,8 +9,8 @@ import feynkac as fk
 from feynkac.benchmarks import store as module
 from feynkac.benchmarks.store import Store, keep_training, name_of
 from feynkac.errors import ArtifactError, Interrupted
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import MANIFEST, WEIGHTS
-from feynkac.solver import make_run
 
 AT = {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
 

@@ -7,8 +7,8 @@ import torch
 
 import feynkac as fk
 from feynkac.families.capabilities import VectorValued
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import make_generator
 
 AT = {"x": [9.2, 9.7], "t": 0.5, "sigma": 0.3}
 

@@ -8,7 +8,7 @@ import feynkac as fk
 from feynkac.clock import Clock
 from feynkac.errors import Interrupted
 from feynkac.interfaces.jobs import Job, absolute_spec
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.methods.method import divide, find_method
 from feynkac.parts import kinds
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 
 each_method = pytest.mark.parametrize("method", ["fast", "paper"])
 

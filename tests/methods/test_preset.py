@@ -8,7 +8,7 @@ import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.methods.preset import read_preset, write_preset
 from feynkac.parts import record_part
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 from feynkac.training.schedules import LinearDecay
 
 FULL = fk.Fast(

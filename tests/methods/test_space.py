@@ -7,7 +7,7 @@ from scipy import stats
 import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.methods.method import find_method
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 
 LEVEL = 1e-3  # the draws are always the same
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import feynkac as fk
 from feynkac.benchmarks.store import Store
 from feynkac.methods.paper import column as table_5
+from feynkac.preparation import make_run
 from feynkac.reproduction import scaling
 from feynkac.reproduction.scaling import (
     Cost,
@@ -20,7 +21,6 @@ from feynkac.reproduction.scaling import (
     round_down,
 )
 from feynkac.reproduction.settings import Settings
-from feynkac.solver import make_run
 
 FAMILIES = [fk.BlackScholes(), fk.BasketPut(), fk.HeatParaboloid(), fk.HeatGaussian()]
 by_name = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name())

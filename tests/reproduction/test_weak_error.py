@@ -24,7 +24,7 @@ from feynkac.reproduction.weak_error import (
     summarise,
     time_block,
 )
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.schemes.exact import Exact

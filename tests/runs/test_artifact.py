@@ -25,6 +25,7 @@ from feynkac.families.models.rainbow import Rainbow
 from feynkac.files import seal, sha256, unseal
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import (
     MANIFEST,
     WEIGHTS,
@@ -36,7 +37,6 @@ from feynkac.runs.artifact import (
     record_domain,
     write_artifact,
 )
-from feynkac.solver import make_run
 
 Tensors = dict[str, torch.Tensor]
 

@@ -4,9 +4,9 @@ import pytest
 
 import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
+from feynkac.preparation import make_run
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Decisions
-from feynkac.solver import make_run
 from feynkac.training.pace import Pace
 
 DECISIONS = Decisions(evaluations=3, bias=(1e-3, 1e-4))

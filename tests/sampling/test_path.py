@@ -30,8 +30,9 @@ from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise.noise import Draw, Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.noise import Draw, Independent, Shape, normals
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import path_states, weak_order
 from feynkac.sampling.reference import monte_carlo, replicated

@@ -10,12 +10,13 @@ import torch
 from torch import distributed, multiprocessing
 
 from feynkac.errors import Interrupted, NonFiniteError
+from feynkac.execution import execute
 from feynkac.families import BlackScholes
 from feynkac.methods.fast.sobolev import Scales, Sobolev
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.noise.noise import make_generator
-from feynkac.solver import execute, make_run
+from feynkac.preparation import make_run
+from feynkac.sampling.generators import make_generator
 from feynkac.training import team as team_module
 from feynkac.training.loop import Hooks, train
 from feynkac.training.objective import Batch, Objective

@@ -9,15 +9,16 @@ from feynkac.analysis.rounding import figure
 from feynkac.benchmarks.bench import Thoroughness, yardstick_for
 from feynkac.clock import Clock
 from feynkac.errors import InputError
+from feynkac.execution import execute
 from feynkac.families.family import Family, jumps
 from feynkac.methods import Fast
 from feynkac.methods.method import unset
 from feynkac.networks.smooth import Smooth
+from feynkac.preparation import make_run
 from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
-from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon

@@ -39,7 +39,7 @@ from feynkac.networks.architecture import Architecture
 from feynkac.runs.run import Run
 from feynkac.sampling.discretisation import estimate_bias, refined
 from feynkac.sampling.effort import REPLICATES
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

@@ -17,14 +17,15 @@ import torch
 
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.methods import Method
+from feynkac.preparation import make_run
 from feynkac.runs.run import Run
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.reference import closed_form_values
-from feynkac.solver import make_run
+from feynkac.training.checkpoint import load_checkpoint, save_checkpoint
 from feynkac.training.loop import Progress, update
 from feynkac.training.pace import Pace
 from feynkac.training.settings import resolve_device
-from feynkac.training.state import State, begin, load_checkpoint, save_checkpoint
+from feynkac.training.state import State, begin
 
 DIMS = (*range(1, 16), 20, 30)
 

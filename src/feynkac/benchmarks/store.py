@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 
 from feynkac.benchmarks.version import code_version
 from feynkac.errors import ArtifactError
+from feynkac.execution import execute
 from feynkac.families.family import Family
 from feynkac.files import make_folder, sha256, write_atomically
 from feynkac.methods import Method
 from feynkac.runs.artifact import MANIFEST, WEIGHTS, Manifest
 from feynkac.runs.run import Run, asked_for, differences, run_to_dict
 from feynkac.solution import Solution
-from feynkac.solver import execute, solve
+from feynkac.solver import solve
 from feynkac.training.loop import Progress
 
 T = TypeVar("T")

@@ -19,6 +19,8 @@ CORE = (
     "training",
     "analysis",
     "compilation.py",
+    "preparation.py",
+    "execution.py",
     "solver.py",
     "benchmarks/bench.py",
     "benchmarks/dimensions.py",

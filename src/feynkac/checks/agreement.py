@@ -16,7 +16,8 @@ from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.families.point import describe
 from feynkac.sampling.discretisation import coarsened, estimate_bias
-from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import path_states
 from feynkac.sampling.reference import monte_carlo

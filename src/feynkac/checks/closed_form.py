@@ -18,7 +18,7 @@ from feynkac.checks.finding import Finding, Subject
 from feynkac.families.capabilities import ClosedForm, Discount, Source
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params, Point, describe
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 PDE_INPUTS = 32
 EARLIEST = 0.1  # of the longest time: where the PDE is looked at

@@ -14,7 +14,8 @@ from torch import Tensor
 from feynkac.checks.finding import Finding, Subject
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.path import path_states
 from feynkac.sampling.schemes.scheme import Scheme
 

@@ -18,8 +18,9 @@ from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.point import describe
 from feynkac.methods import Fast
 from feynkac.sampling.discretisation import refined, relative_bias
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.noise.noise import Antithetic, make_generator, normals
+from feynkac.sampling.noise.noise import Antithetic, normals
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import Estimate

@@ -52,7 +52,7 @@ class Job:
         clock: "Clock | None" = None,
     ) -> "Solution":
         """Run it in this process, or return its result."""
-        from feynkac.solver import execute
+        from feynkac.execution import execute
 
         return execute(self.run, self.family, self.folder, report, clock, retrain=self.retrain)
 

@@ -130,8 +130,8 @@ def _make_job(
     retrain: bool,
 ) -> Job:
     from feynkac.families.catalogue import find_family
+    from feynkac.preparation import make_run
     from feynkac.runs.run import asked_for
-    from feynkac.solver import make_run
 
     family = find_family(spec, family_settings(dim, field or []))
     asked = asked_for(family, method, training)

@@ -17,8 +17,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.networks.architecture import Drawn, initialise
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.optimisers.optimiser import AdamW
 from feynkac.training.schedules import LinearDecay

@@ -19,7 +19,7 @@ from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, ErrorTable
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.trainings import Trained, measure, train_fast, train_paper
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 TRUE_PDE = "paper's method, true PDE"
 NOT_RUN = "What full scale would take on this machine is on [what is not run](not-run.md)."

@@ -15,8 +15,8 @@ from torch import Tensor
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.exact import Exact
 
 SAMPLES, BINS = 2**18, 8

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from feynkac.benchmarks.store import name_of
+from feynkac.execution import execute
 from feynkac.families.family import Family
 from feynkac.methods import Paper
 from feynkac.methods.paper import column as table_5
 from feynkac.networks.architecture import Architecture
+from feynkac.preparation import make_run
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
 from feynkac.runs.run import Run
-from feynkac.solver import execute, make_run
 
 TRIAL_STEPS = 8
 LEAST_STEPS = 100

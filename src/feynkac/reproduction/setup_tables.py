@@ -21,7 +21,7 @@ from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, TABLES
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
 from feynkac.sampling.effort import REPLICATES, fixed_effort
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 

@@ -25,13 +25,13 @@ from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.point import Params
+from feynkac.preparation import make_run
 from feynkac.reproduction.legendre import basis, indices, project, regress
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import Settings
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.schemes.exact import Exact
-from feynkac.solver import make_run
 
 SAMPLES, SCALED, CHUNK = 2**22, 2**19, 2**16
 DEGREE = 5

@@ -33,7 +33,7 @@ from feynkac.reproduction.relu_paraboloid import (
 )
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 DIMS = tuple(range(1, 11))
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4)

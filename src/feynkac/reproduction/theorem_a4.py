@@ -23,7 +23,7 @@ from feynkac.reproduction.relu_calculus import Chain, ReluNetwork, count_nonzero
 from feynkac.reproduction.relu_gaussian import Reach, gaussian, guarantee, plan_for
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 
 REACHES = {"paper's": Reach(x=0.1, gamma=0.1), "unit": Reach(x=1.0, gamma=1.0)}
 DIMS = (1, 5, 20, 50, 150)

@@ -2,7 +2,7 @@
 
 The manifest carries the family, the domain, all settings, versions, the training history, and the
 SHA-256 of the weights and of itself. It is written last and atomically, so a folder with a manifest
-is whole. Older formats are still read (`formats.py`); the oldest have no checksum of their own.
+is whole. Older formats are still read (`older_formats.py`); the oldest have no checksum.
 """
 
 import datetime
@@ -37,7 +37,7 @@ from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
-from feynkac.runs.formats import FORMAT, upgraded
+from feynkac.runs.older_formats import FORMAT, upgraded
 from feynkac.runs.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
 from feynkac.training.state import Record

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from feynkac.errors import ArtifactError
 from feynkac.files import locked, make_folder, seal, unseal, write_atomically
 from feynkac.runs.artifact import MANIFEST, RUN, WEIGHTS, read_artifact
-from feynkac.runs.formats import FORMAT
+from feynkac.runs.older_formats import FORMAT
 from feynkac.runs.run import (
     Decisions,
     Run,
@@ -30,8 +30,9 @@ from feynkac.runs.run import (
     run_to_dict,
     settings_of,
 )
+from feynkac.training.checkpoint import load_checkpoint, save_checkpoint
 from feynkac.training.pace import Pace, read_pace
-from feynkac.training.state import Record, State, load_checkpoint, save_checkpoint
+from feynkac.training.state import Record, State
 
 CHECKPOINT, METRICS, CONTROL = "checkpoint.safetensors", "metrics.jsonl", "control"
 _DECISIONS = TypeAdapter(Decisions)

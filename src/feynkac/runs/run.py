@@ -14,9 +14,9 @@ from pydantic.dataclasses import dataclass
 from feynkac.families.catalogue import BUILT_IN, family_fields
 from feynkac.families.family import Family
 from feynkac.files import sha256
+from feynkac.fingerprint import fingerprint
 from feynkac.methods import Method
 from feynkac.parts import record_part
-from feynkac.source import fingerprint
 from feynkac.training.settings import Training, seconds
 
 LOGISTICS = ("checkpoint_seconds",)
@@ -31,7 +31,7 @@ class FamilyRecord:
     fields: dict[str, Any]
     built_in: bool
     source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
-    """Fingerprint of a user's formulas, see `source.py`."""
+    """Fingerprint of a user's formulas, see `fingerprint.py`."""
     domain: Annotated[dict[str, Any] | None, Field(exclude_if=lambda found: found is None)] = (
         dataclasses.field(default=None, repr=False)
     )

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, noise_dim, outputs
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise.noise import Noise, make_generator
+from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
 from feynkac.sampling.schemes.scheme import Scheme

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import torch
 
 from feynkac.families.family import Family
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.candidates import candidate_noises
-from feynkac.sampling.noise.noise import Antithetic, Noise, make_generator
+from feynkac.sampling.noise.noise import Antithetic, Noise
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals
 from feynkac.sampling.reference import replicated

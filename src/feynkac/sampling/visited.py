@@ -11,7 +11,8 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
-from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.path import path_states
 from feynkac.sampling.schemes.scheme import Scheme
 

@@ -18,16 +18,17 @@ from pydantic.dataclasses import dataclass
 from feynkac.checks.checkup import require_sound
 from feynkac.clock import Clock
 from feynkac.errors import ArtifactError, InputError
+from feynkac.execution import execute
 from feynkac.families.catalogue import find_family
 from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
 from feynkac.methods import Method
 from feynkac.methods.method import find_method
 from feynkac.methods.space import Space
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import read_artifact
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import differences
 from feynkac.solution import Solution
-from feynkac.solver import execute, make_run
 from feynkac.training.loop import Progress
 from feynkac.training.settings import Training, one_sentence
 from feynkac.training.state import Record

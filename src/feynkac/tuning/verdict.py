@@ -12,7 +12,7 @@ from typing import Any
 
 from feynkac.analysis.comparison import Comparison, compare_maps
 from feynkac.analysis.metrics import make_yardstick
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.solution import Solution
 
 REFERENCE_PATHS = 2**14  # of a simulated reference

@@ -12,7 +12,7 @@ from scipy.stats import ncx2
 from feynkac.checks.checkup import require_sound
 from feynkac.families.models.cev import Cev
 from feynkac.families.payoff import Payoff
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import monte_carlo, replicated
 from feynkac.sampling.schemes.family_steps import FamilySteps

@@ -12,8 +12,9 @@ from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.channel import Channel
 from feynkac.families.point import Params
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise.noise import Independent, Shape, make_generator
+from feynkac.sampling.noise.noise import Independent, Shape
 from feynkac.sampling.reference import monte_carlo
 from feynkac.sampling.schemes.family_steps import FamilySteps
 

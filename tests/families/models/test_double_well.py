@@ -10,8 +10,9 @@ from feynkac.checks.checkup import require_sound
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
 from feynkac.families.models.double_well import DoubleWell
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise.noise import Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.noise import Independent, Shape, normals
 from feynkac.sampling.path import label_normals
 from feynkac.sampling.reference import monte_carlo
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

@@ -13,7 +13,7 @@ from feynkac.errors import InputError
 from feynkac.families.models.geometric_basket import GeometricBasket
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.schemes.exact import Exact

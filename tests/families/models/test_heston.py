@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 from feynkac.checks.checkup import require_sound
 from feynkac.families.models.heston import Heston, log_characteristic
 from feynkac.families.payoff import Payoff
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.schemes.family_steps import FamilySteps

@@ -13,7 +13,7 @@ from feynkac.families.catalogue import family_fields
 from feynkac.families.family import jumps
 from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.payoff import Payoff
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import replicated
 from feynkac.sampling.schemes.exact import Exact

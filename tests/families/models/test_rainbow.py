@@ -18,8 +18,9 @@ from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.payoff import Payoff
 from feynkac.methods.fast.choose_scheme import suitable_scheme
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
-from feynkac.sampling.noise.noise import Independent, make_generator
+from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import replicated

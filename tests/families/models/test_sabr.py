@@ -11,8 +11,8 @@ from feynkac.families.family import jumps
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.payoff import Payoff
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import monte_carlo, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

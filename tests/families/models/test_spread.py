@@ -16,8 +16,8 @@ from feynkac.families.models.multi_asset import MultiAsset
 from feynkac.families.models.spread import Spread
 from feynkac.families.payoff import Payoff
 from feynkac.methods.fast.choose_scheme import suitable_scheme
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import payoffs
-from feynkac.sampling.noise.noise import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import monte_carlo, replicated

@@ -12,8 +12,8 @@ from processes import Program, alive, listening, wait_until
 import feynkac as fk
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.many import solve_parallel
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import MANIFEST
-from feynkac.solver import make_run
 
 LOOPBACK = {"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"}
 
@@ -53,7 +53,7 @@ from pathlib import Path
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.many import solve_parallel
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 import sys
 family = find_family("black-scholes")
 settings = {{"steps": 600, "batch_size": 32, "paths": 8, "checkpoint_seconds": 0.2}}

@@ -8,8 +8,8 @@ from optuna.trial import TrialState
 import feynkac as fk
 from feynkac.interfaces.ray.cluster import PRIVATE
 from feynkac.methods.dimension import Choice, Interval
+from feynkac.preparation import make_run
 from feynkac.runs.artifact import make_manifest, write_artifact
-from feynkac.solver import make_run
 from feynkac.tuning.trials import Trials, make_search
 
 with pytest.MonkeyPatch.context() as patch:  # as the program imports ray

@@ -20,7 +20,7 @@ from pathlib import Path
 from feynkac.families.catalogue import find_family
 from feynkac.interfaces.jobs import Job
 from feynkac.interfaces.ray.training import distribute
-from feynkac.solver import make_run
+from feynkac.preparation import make_run
 family = find_family("black-scholes")
 settings = {{"steps": {steps}, "workers": 2, "checkpoint_seconds": 0.2}}
 run = make_run(family, "fast", settings)

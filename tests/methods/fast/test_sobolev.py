@@ -17,13 +17,14 @@ from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.noise import Antithetic, Independent
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.training.checkpoint import load_checkpoint, save_checkpoint
 from feynkac.training.loop import update
 from feynkac.training.objective import Batch
 from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon
 from feynkac.training.pace import Pace
 from feynkac.training.schedules import LinearDecay
-from feynkac.training.state import State, load_checkpoint, save_checkpoint
+from feynkac.training.state import State
 
 FAMILIES = [BlackScholes(), HeatParaboloid(2)]
 each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name())

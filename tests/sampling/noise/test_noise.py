@@ -5,8 +5,9 @@ import torch
 from scipy import stats
 
 from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import Antithetic, Independent, Shape, make_generator, normals
+from feynkac.sampling.noise.noise import Antithetic, Independent, Shape, normals
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

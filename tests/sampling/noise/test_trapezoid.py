@@ -8,8 +8,9 @@ import torch
 from feynkac.errors import InputError
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.spread import Spread
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import Shape, make_generator
+from feynkac.sampling.noise.noise import Shape
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import FARTHEST, Trapezoid
 from feynkac.sampling.schemes.family_steps import FamilySteps

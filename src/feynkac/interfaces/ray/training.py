@@ -135,10 +135,10 @@ def _work(config: dict[str, Any]) -> None:
     from ray.train import get_context
     from torch import distributed
 
+    from feynkac.execution import execute
     from feynkac.families.catalogue import find_family
     from feynkac.runs.artifact import as_trained
     from feynkac.runs.run import run_from_dict
-    from feynkac.solver import execute
     from feynkac.training.team import Distributed
 
     import_used()

@@ -7,9 +7,10 @@ from torch import Tensor
 
 from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, jumps
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draw_paths
 from feynkac.sampling.noise.candidates import candidate_noises
-from feynkac.sampling.noise.noise import Noise, make_generator
+from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals

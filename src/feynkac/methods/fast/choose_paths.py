@@ -11,7 +11,7 @@ Without a budget it is not made: then the same seed gives the same numbers.
 import time
 
 from feynkac.clock import Allowance, Clock
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.training.objective import Objective
 from feynkac.training.state import State
 

@@ -12,7 +12,7 @@ from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.capabilities import ExactSampler, OwnSteps, TimeDependent
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import pilot_bias, refined
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.reference import Estimate

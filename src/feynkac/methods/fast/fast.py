@@ -28,7 +28,7 @@ from feynkac.methods.method import Chosen, Method, unset
 from feynkac.methods.space import Space, Values
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
-from feynkac.sampling.noise.noise import make_generator
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import label_normals
 from feynkac.training.objective import MeanSquare, Objective

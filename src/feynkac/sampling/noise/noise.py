@@ -6,7 +6,6 @@ r"""Where the normals of a path come from: K vectors per input, with weights tha
 the integrand. `sobol.py` and `spherical.py` exploit its smoothness.
 """
 
-import hashlib
 from abc import abstractmethod
 from typing import NamedTuple
 
@@ -15,19 +14,6 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.parts import Part
-
-
-def make_generator(seed: int, *stream: str | int, device: str = "cpu") -> torch.Generator:
-    """A generator for one named stream of a run: same seed and name, same numbers.
-
-    Example:
-        >>> a = torch.rand(1, generator=make_generator(0, "training"))
-        >>> b = torch.rand(1, generator=make_generator(0, "training"))
-        >>> bool(a == b)
-        True
-    """
-    digest = hashlib.sha256(repr((seed, *stream)).encode()).digest()
-    return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
 def normals(

@@ -16,7 +16,8 @@ from torch import Tensor
 from feynkac.families.capabilities import AdditiveNoise, CommutingNoise, DiagonalNoise
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params, Point
-from feynkac.sampling.noise.noise import make_generator, normals
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import normals
 
 NOISE_POINTS = 16  # at which σ is evaluated to find out how its columns behave
 SAME = 1e-6  # relative difference of two derivatives in float64 that counts as none

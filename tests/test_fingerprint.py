@@ -8,7 +8,7 @@ import pytest
 import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.families.catalogue import find_family
-from feynkac.source import fingerprint
+from feynkac.fingerprint import fingerprint
 
 HELPER = """
 RATE = 2.0

@@ -8,7 +8,7 @@ import pytest
 
 import feynkac as fk
 from feynkac.files import seal, unseal
-from feynkac.runs.formats import FORMAT, upgraded
+from feynkac.runs.older_formats import FORMAT, upgraded
 
 KEPT = Path(__file__).parent / "kept"
 ANSWERS = json.loads((KEPT / "answers.json").read_text())

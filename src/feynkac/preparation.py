@@ -1,0 +1,67 @@
+"""From words to a `Run`: the family is checked, and the method makes its choices."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo  # seconds that an optimiser would take otherwise
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from feynkac.checks.checkup import require_simulable, require_sound
+from feynkac.clock import Allowance
+from feynkac.errors import InputError
+from feynkac.families.family import Family
+from feynkac.methods import Method
+from feynkac.methods.method import divide, find_method
+from feynkac.runs.folder import RunFolder
+from feynkac.runs.run import Run, asked_for, record_family, run_to_dict
+from feynkac.training.settings import Training, one_sentence, resolve_device
+
+PILOT_SHARE = 0.13  # of a budget, for the choices of a method
+
+
+@torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
+def make_run(
+    family: Family, method: Method | str, settings: dict[str, Any], folder: Path | None = None
+) -> Run:
+    """The run that was asked for, with the choices that `method` makes for `family`.
+
+    One that was begun in `folder` with the same words keeps what it chose then.
+
+    Args:
+        family: what to solve.
+        method: with some choices made, or none.
+        settings: fields of the method and of `Training`; None leaves one open.
+        folder: where such a run may have been begun.
+    """
+    if not isinstance(family, Family):
+        raise InputError(f"solve expects a Family, got {type(family).__name__}.")
+    require_sound(family)
+    method, given = divide(
+        find_method(method), {k: v for k, v in settings.items() if v is not None}
+    )
+    if method.scheme is not None:
+        method.scheme.check(family)
+    asked = asked_for(family, method, given)
+    if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
+        return found
+    if "steps" not in given and "budget" not in given:
+        given["steps"] = method.length(family)
+    try:
+        conduct = Training(**given)
+        share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
+        device = resolve_device(conduct.device)
+        resolved = method.resolve(family, Allowance(share), device)
+        require_simulable(family, resolved.scheme)
+        run = Run(record_family(family), resolved, conduct, asked)
+        run_to_dict(run)
+    except ValidationError as error:
+        raise InputError(one_sentence(error)) from error
+    except PydanticSerializationError as error:
+        raise InputError(
+            f"the fields of {type(family).__name__} must be plain data (numbers, texts, lists), "
+            f"so that a run can be written down: {error}."
+        ) from error
+    return run
