@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 
 import torch
-from feynkac.methods.fast.choose_scheme import suitable_scheme
 
 import feynkac as fk
 from feynkac.analysis import certificates, pilot
 from feynkac.analysis.certificates import certify
 from feynkac.benchmarks.suite import MODELS
 from feynkac.families.capabilities import ClosedForm
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from feynkac.methods.search import PAPER_RANGES
 
 import feynkac as fk
 from feynkac.benchmarks.store import Store
 from feynkac.methods.dimension import Choice
-from feynkac.methods.paper import Column
+from feynkac.methods.paper import TABLE_6, Column
 from feynkac.networks.architecture import Linear
 from feynkac.networks.network import make_network
 from feynkac.reproduction import setup_tables
@@ -102,7 +101,7 @@ def test_the_ranges_are_the_paper_s(settings):
 
 
 def test_the_ranges_follow_the_search(settings, monkeypatch):
-    monkeypatch.setitem(PAPER_RANGES, "factor", Choice((7,)))
+    monkeypatch.setitem(TABLE_6, "factor", Choice((7,)))
     assert table_6(settings).rows[0][1] == "{3, 4} × {7}"
 
 

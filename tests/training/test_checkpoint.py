@@ -13,13 +13,13 @@ from feynkac.families import BlackScholes
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
 from feynkac.sampling.schemes.exact import Exact
-from feynkac.training.checkpoint import load_checkpoint, save_checkpoint
+from feynkac.training.checkpoint import _digest, load_checkpoint, save_checkpoint
 from feynkac.training.loop import update
 from feynkac.training.objective import MeanSquare
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.pace import Pace
 from feynkac.training.schedules import StepDecay
-from feynkac.training.state import State, _digest
+from feynkac.training.state import State
 
 FAMILY = BlackScholes()
 OBJECTIVE = MeanSquare(FAMILY, Exact(), batch_size=32)
