@@ -242,6 +242,16 @@ def test_settings_reach_the_run(tmp_path):
     assert settings.family.fields == {"dim": 2}
 
 
+def test_another_box_is_solved_recorded_and_found_again(tmp_path):
+    found = results("solve", "black-scholes", *QUICK, "--domain", "x=8:12", "--out", tmp_path)
+    assert found["family"] == "black-scholes"
+    solution = fk.load(tmp_path)
+    assert solution.family == fk.BlackScholes().on(x=fk.Box(8.0, 12.0))
+    at = "x=11.5,t=0.5,sigma=0.35,strike=11"
+    assert results("query", tmp_path, "--at", at)["closed_form"]["value"] > 0
+    assert "other settings" in refusal("solve", "black-scholes", *QUICK, "--out", tmp_path)
+
+
 def test_a_users_family_from_its_file(tmp_path):
     spec = f"{STILL}:Still"
     found = results("solve", spec, *QUICK, "--out", tmp_path / "run", "--scheme", "euler:1")

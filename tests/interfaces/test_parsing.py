@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.interfaces.parsing import (
     family_settings,
     parse_correlations,
+    parse_domain,
     parse_given,
     parse_point,
     parse_scheme,
@@ -218,3 +220,28 @@ def test_seeds(text, seeds):
 def test_other_texts_are_not_seeds(text):
     with pytest.raises(InputError, match="expected 0,1 or 0-3"):
         parse_seeds(text)
+
+
+def test_another_domain_keeps_the_shapes():
+    found = parse_domain("x=8:12, t=0.02:5,sigma=log(0.05,0.8)", fk.BasketPut(dim=2).domain)
+    assert found["x"] == fk.Box(8.0, 12.0, shape=(2,))
+    assert found["sigma"].shape == fk.BasketPut(dim=2).domain.measures["sigma"].shape
+    assert isinstance(found["sigma"], fk.LogUniform)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rho=0:1", "there is no variable 'rho'; the domain has"),
+        ("t=5", "cannot read 't=5'; expected name=low:high"),
+        ("t=0:1,t=0:2", "cannot read 't=0:2'"),
+        ("t=uniform(0,1)", "cannot read"),
+        ("t=normal(0,1)", "cannot read"),
+        ("t=a:b", "cannot read"),
+        ("t=5:1", "Box"),
+        ("sigma=log(0,1)", "LogUniform"),
+    ],
+)
+def test_a_domain_that_makes_no_sense_is_refused(text, message):
+    with pytest.raises(InputError, match=message):
+        parse_domain(text, fk.BlackScholes().domain)

@@ -52,6 +52,10 @@ Fields = Annotated[
     list[str] | None,
     typer.Option("--field", help="Set a field of the family: payoff=put:max. Repeatable."),
 ]
+OtherDomain = Annotated[
+    str | None,
+    typer.Option("--domain", help="Other ranges of some variables: t=0.02:5,sigma=log(0.02,2)."),
+]
 UserFamily = Annotated[
     str | None,
     typer.Option("--family", help="A family of your own: path/to/file.py:ClassName."),

@@ -11,8 +11,16 @@ import typer
 
 from feynkac.errors import InputError
 from feynkac.files import write_atomically
-from feynkac.interfaces.application import Dim, FamilyName, Fields, Json, command, print_json
-from feynkac.interfaces.parsing import family_settings
+from feynkac.interfaces.application import (
+    Dim,
+    FamilyName,
+    Fields,
+    Json,
+    OtherDomain,
+    command,
+    print_json,
+)
+from feynkac.interfaces.parsing import parse_family
 from feynkac.interfaces.template import FAMILY, TEST, filled
 
 
@@ -55,13 +63,18 @@ def _check_name(name: str) -> None:
 
 
 @command
-def check(family: FamilyName, dim: Dim = None, field: Fields = None, as_json: Json = False) -> None:
+def check(
+    family: FamilyName,
+    dim: Dim = None,
+    field: Fields = None,
+    domain: OtherDomain = None,
+    as_json: Json = False,
+) -> None:
     """Check FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
     from feynkac.checks.checkup import check as check_family
-    from feynkac.families.catalogue import find_family
     from feynkac.interfaces.console import fraction_display, print_table
 
-    chosen = find_family(family, family_settings(dim, field or []))
+    chosen = parse_family(family, dim, field, domain)
     with fraction_display("checking") as report:
         found = check_family(chosen, report)
     if as_json:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from feynkac.errors import InputError
 
 if TYPE_CHECKING:
+    from feynkac.families.domain import Domain
+    from feynkac.families.family import Family
+    from feynkac.families.measures.measure import Measure
     from feynkac.sampling.schemes.scheme import Scheme
 
 
@@ -86,6 +89,60 @@ def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, An
         except ValueError:
             settings[name] = value
     return settings
+
+
+def parse_family(
+    spec: str, dim: int | None, fields: Sequence[str] | None, domain: str | None = None
+) -> "Family":
+    """The family that `FAMILY --dim 5 --field payoff=put --domain t=0.02:5` names."""
+    from feynkac.families.catalogue import find_family
+
+    family = find_family(spec, family_settings(dim, fields or []))
+    return family.on(**parse_domain(domain, family.domain)) if domain else family
+
+
+def parse_domain(text: str, domain: "Domain") -> "dict[str, Measure]":
+    """Other laws of some variables from `t=0.02:5,sigma=log(0.02,2)`, in the shapes of `domain`.
+
+    Example:
+        >>> from feynkac import BlackScholes
+        >>> parse_domain("t=0.02:5,sigma=log(0.02,2)", BlackScholes().domain)
+        {'t': Box(0.02, 5), 'sigma': LogUniform(0.02, 2)}
+    """
+    found: dict[str, Measure] = {}
+    for part in _assignments(text):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in domain.measures:
+            raise InputError(f"there is no variable {name!r}; the domain has {domain}.")
+        measure = _measure(value, domain.measures[name].shape)
+        if measure is None or name in found:
+            raise InputError(
+                f"cannot read {part.strip()!r}; expected name=low:high, name=log(low,high), "
+                "name=normal(mean,std,low,high) or name=beta(a,b,low,high), each name once."
+            )
+        found[name] = measure
+    return found
+
+
+def _measure(text: str, shape: tuple[int, ...]) -> "Measure | None":
+    """From `0.02:5` or `log(0.02,2)`; None if it is neither."""
+    from feynkac.families import Beta, Box, LogUniform, Normal
+
+    laws: dict[str | None, Callable[..., Measure]] = {
+        None: Box,
+        "log": LogUniform,
+        "normal": Normal,
+        "beta": Beta,
+    }
+    match = re.fullmatch(r"([^:()]+:[^:()]+)|([a-z]+)\(([^()]*)\)", text)
+    if match is None or match[2] not in laws:
+        return None
+    try:
+        return laws[match[2]](*map(float, re.split("[:,]", match[1] or match[3])), shape=shape)
+    except InputError:
+        raise
+    except (TypeError, ValueError):
+        return None
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

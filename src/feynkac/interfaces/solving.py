@@ -15,15 +15,17 @@ from feynkac.interfaces.application import (
     Dim,
     Fields,
     Json,
+    OtherDomain,
     command,
     print_json,
 )
 from feynkac.interfaces.jobs import Job, Place, absolute_spec
-from feynkac.interfaces.parsing import family_settings, parse_scheme, parse_seeds
+from feynkac.interfaces.parsing import parse_family, parse_scheme, parse_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from feynkac.families.family import Family
     from feynkac.methods import Method
     from feynkac.solution import Solution
     from feynkac.training.loop import Progress
@@ -51,6 +53,7 @@ def solve(
     out: Annotated[Path | None, typer.Option(help="Folder for the run, or for all runs.")] = None,
     dim: Dim = None,
     field: Fields = None,
+    domain: OtherDomain = None,
     scheme: Annotated[
         str, typer.Option(help="auto, exact, or a name with :STEPS, as log-ode:2, euler:25.")
     ] = "auto",
@@ -97,7 +100,15 @@ def solve(
         raise InputError("--retrain is for runs in this process; omit --parallel and --workers.")
     single = seeds is None and len(family) == 1 and not parallel
     jobs = [
-        _make_job(spec, dim, field, asked, training | {"seed": each}, out, single, retrain)
+        _make_job(
+            parse_family(spec, dim, field, domain),
+            spec,
+            asked,
+            training | {"seed": each},
+            out,
+            single,
+            retrain,
+        )
         for spec in family
         for each in (parse_seeds(seeds) if seeds is not None else (seed,))
     ]
@@ -120,20 +131,17 @@ def _find_method(name: str | None, preset: Path | None) -> "Method":
 
 
 def _make_job(
+    family: "Family",
     spec: str,
-    dim: int | None,
-    field: list[str] | None,
     method: "Method",
     training: dict[str, Any],
     out: Path | None,
     single: bool,
     retrain: bool,
 ) -> Job:
-    from feynkac.families.catalogue import find_family
     from feynkac.preparation import make_run
     from feynkac.runs.run import asked_for
 
-    family = find_family(spec, family_settings(dim, field or []))
     asked = asked_for(family, method, training)
     default = f"{family.name()}-{method.kind}-seed{training['seed']}-{asked[:8]}"
     folder = out if single and out else (out or Path("runs")) / default
