@@ -106,7 +106,7 @@ def test_extras_are_imported_at_the_edge_only(module):
 def test_the_graph_sees_imports_of_every_kind():
     """So that the tests above cannot pass on an empty graph."""
     assert "feynkac.families.measures.box" in GRAPH["feynkac.families.domain"]  # at the top
-    assert "feynkac.solver" in GRAPH["feynkac.interfaces.solving"]  # inside a function
+    assert "feynkac.preparation" in GRAPH["feynkac.interfaces.solving"]  # inside a function
     assert "feynkac.solution" in GRAPH["feynkac"]  # for type checking
     assert "matplotlib.figure" in GRAPH["feynkac.plotting.pictures"]  # an extra
 

@@ -265,7 +265,7 @@ def test_a_basket_agrees_with_plain_monte_carlo(generator):
 def test_cubature_is_taken_where_it_is_exact():
     family = fk.HeatParaboloid(dim=3)
     found = check(lambda v: v[:, :1], sample(family, 3), family, noise=SphericalRadial())
-    assert set(found.estimators) == {"exact:1, spherical"}
+    assert set(found.estimators) == {"exact:1, spherical-radial"}
     assert ((found.value - closed(sample(family, 3), family).squeeze(-1)).abs() < 1e-9).all()
 
 

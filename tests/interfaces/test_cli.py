@@ -281,8 +281,11 @@ def family_of(spec: str) -> fk.Family:
         (["none.py:Family"], "there is no file 'none.py'"),
         (["black-scholes", "--method", "magic"], "unknown method 'magic'; there are: fast, p"),
         (["black-scholes", "--dim", "0"], "dim must be a whole number ≥ 1, got 0"),
-        (["black-scholes", "--scheme", "milstein"], "unknown scheme 'milstein'; expected auto,"),
-        (["basket-put", "--scheme", "exact"], "BasketPut has no exact sampler; use a scheme"),
+        (["black-scholes", "--scheme", "milstein:0"], "unknown scheme 'milstein:0'; expected"),
+        (
+            ["basket-put", "--scheme", "exact"],
+            "BasketPut has no exact sampler; use --scheme euler-",
+        ),
         (["black-scholes", "--budget", "soon"], "a budget is a positive time such as"),
         (["black-scholes", "--budget", "-1s"], "a budget is a positive time such as"),
         (["black-scholes", "--steps", "5", "--budget", "5s"], "give either steps or a budget"),

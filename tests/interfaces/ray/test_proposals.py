@@ -50,7 +50,7 @@ def finish(folder, l1):
     family = fk.BlackScholes()
     run = make_run(family, "paper", {"steps": 1})
     history = [{"step": 1, "l1": l1}]
-    sizes = {"steps": 1, "paths": 1, "seconds": 0.1, "parameters": 1}
+    sizes = {"steps": 1, "seconds": 0.1, "parameters": 1}
     manifest = make_manifest(run, family.domain, history=history, **sizes)
     write_artifact(folder, manifest, {"weight": torch.zeros(1)})
 
@@ -76,7 +76,7 @@ def test_trials_are_kept_before_they_start(trials, propose, made):
     assert [trial.number for trial in kept] == [0, 1, 2, 3]
     assert {trial.status for trial in kept} == {"open"}
     assert all(made[1].contains(trial.values) for trial in kept)
-    assert all(trial.preset == made[1].preset(trial.values) for trial in kept)
+    assert all(trial.method == made[1].at(trial.values) for trial in kept)
 
 
 def test_the_seed_decides_what_is_tried(trials, propose):
