@@ -20,9 +20,15 @@ from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
-from feynkac.sampling.effort import REPLICATES, fixed_effort, paths_of, quietest_noise, timed_effort
 from feynkac.sampling.noise.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
+from feynkac.sampling.reference_size import (
+    REPLICATES,
+    fixed_size,
+    paths_of,
+    quietest_noise,
+    timed_size,
+)
 from feynkac.sampling.schemes.scheme import Scheme
 
 ROWS_AT_ONCE = 2**15
@@ -144,7 +150,7 @@ def make_yardstick(
         family: whose closed form is the reference if it has one.
         scheme: simulates the reference otherwise.
         generator: source of inputs and paths.
-        inputs: how many; by default 2^16 with a closed form, else as many as `effort.py` says.
+        inputs: how many; by default 2^16 with a closed form, else as many as `reference_size.py` says.
         paths: per input, if the reference is simulated; by default likewise.
         report: called with the fraction done.
         noise: of the simulated reference; by default the one that varies least. Unless it is
@@ -195,12 +201,12 @@ def _simulate(
     start = time.perf_counter()
     scheme.check(family)
     chosen = noise or quietest_noise(family, scheme, str(generator.device))
-    effort = fixed_effort(family, scheme)
+    size = fixed_size(family, scheme)
     if seconds is not None:
         left = max(0.0, seconds - (time.perf_counter() - start))
-        effort = timed_effort(family, scheme, chosen, left, generator)
-    points = family.domain.sample(inputs or effort.inputs, generator)
-    total = paths or REPLICATES * effort.paths
+        size = timed_size(family, scheme, chosen, left, generator)
+    points = family.domain.sample(inputs or size.inputs, generator)
+    total = paths or REPLICATES * size.paths
     if isinstance(chosen, Independent):
         return points, monte_carlo(family, scheme, points, total, generator, report)
     each = paths_of(chosen, max(2, total // REPLICATES))

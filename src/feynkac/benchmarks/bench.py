@@ -38,10 +38,10 @@ from feynkac.methods import Fast, Paper
 from feynkac.networks.architecture import Architecture
 from feynkac.runs.run import Run
 from feynkac.sampling.discretisation import estimate_bias, refined
-from feynkac.sampling.effort import REPLICATES
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
+from feynkac.sampling.reference_size import REPLICATES
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution import Solution

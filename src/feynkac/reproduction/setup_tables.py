@@ -20,8 +20,8 @@ from feynkac.networks.network import make_network
 from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, TABLES
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
-from feynkac.sampling.effort import REPLICATES, fixed_effort
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.reference_size import REPLICATES, fixed_size
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 
@@ -49,12 +49,12 @@ class Column:
         """How many inputs our evaluations take."""
         if isinstance(self.family, ClosedForm):
             return KNOWN_INPUTS
-        return fixed_effort(self.family, Paper().resolve(self.family).scheme).inputs
+        return fixed_size(self.family, Paper().resolve(self.family).scheme).inputs
 
     @property
     def evaluation_paths(self) -> int:
         """How many paths per input, if the reference is simulated."""
-        return REPLICATES * fixed_effort(self.family, Paper().resolve(self.family).scheme).paths
+        return REPLICATES * fixed_size(self.family, Paper().resolve(self.family).scheme).paths
 
 
 PAPER_PATHS = 2**20

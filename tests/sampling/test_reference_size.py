@@ -5,18 +5,18 @@ import torch
 
 from feynkac.families import BasketPut, HeatParaboloid, Heston, MultiAsset, Payoff
 from feynkac.sampling import effort
-from feynkac.sampling.effort import (
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.trapezoid import Trapezoid
+from feynkac.sampling.reference_size import (
     FEWEST_INPUTS,
     FEWEST_PATHS,
     REPLICATES,
     TRAPEZOID_NODES,
-    fixed_effort,
+    fixed_size,
     paths_of,
     quietest_noise,
-    timed_effort,
+    timed_size,
 )
-from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
@@ -42,7 +42,7 @@ def test_the_trapezoidal_rule_takes_few_nodes():
 
 
 def test_a_fixed_effort_falls_with_the_normals_of_a_path():
-    sizes = [fixed_effort(BasketPut(), EulerMaruyama(steps)) for steps in (1, 25, 400)]
+    sizes = [fixed_size(BasketPut(), EulerMaruyama(steps)) for steps in (1, 25, 400)]
     assert sizes == [(512, 1024), (128, 512), (32, 128)]
 
 
@@ -65,7 +65,7 @@ def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
     clock = Clock()
     monkeypatch.setattr(effort, "time", clock)
     monkeypatch.setattr(effort, "replicated", clock.replicated)
-    found = timed_effort(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
+    found = timed_size(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
     cost = 1e-6 * REPLICATES * found.inputs * found.paths
     assert cost <= max(seconds, 1e-6 * REPLICATES * FEWEST_INPUTS * FEWEST_PATHS)
     if seconds >= 8.0:  # of which compiling takes up to four
@@ -75,7 +75,7 @@ def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
 
 def test_a_longer_reference_is_a_larger_one():
     small, large = (
-        timed_effort(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
+        timed_size(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
         for seconds in (1e-6, 5.0)
     )
     assert small == (FEWEST_INPUTS, FEWEST_PATHS)

@@ -35,7 +35,7 @@ RESERVE = 0.8  # share of what is left that is spent
 COMPILED = 0.25  # share of the seconds that is spent even if compiling took longer
 
 
-class Effort(NamedTuple):
+class ReferenceSize(NamedTuple):
     """Inputs, and paths of one replicate."""
 
     inputs: int
@@ -82,22 +82,22 @@ def paths_of(noise: Noise, paths: int) -> int:
     return min(paths, TRAPEZOID_NODES) if isinstance(noise, Trapezoid) else paths
 
 
-def fixed_effort(family: Family, scheme: Scheme) -> Effort:
-    """An effort that depends on the number of normals per path alone.
+def fixed_size(family: Family, scheme: Scheme) -> ReferenceSize:
+    """A size that depends on the number of normals per path alone.
 
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
         >>> from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-        >>> fixed_effort(BasketPut(), EulerMaruyama(steps=25))
-        Effort(inputs=128, paths=512)
+        >>> fixed_size(BasketPut(), EulerMaruyama(steps=25))
+        ReferenceSize(inputs=128, paths=512)
     """
     normals = max(LEAST_NORMALS, scheme.draws * label_normals(family, scheme))
     return _divided(NORMALS / (REPLICATES * normals), MOST_PATHS)
 
 
-def timed_effort(
+def timed_size(
     family: Family, scheme: Scheme, noise: Noise, seconds: float, generator: torch.Generator
-) -> Effort:
+) -> ReferenceSize:
     """As much as fits into about `seconds`, by timing a few paths.
 
     32 inputs with 16 paths per replicate are the least.
@@ -109,10 +109,10 @@ def timed_effort(
     return _divided(total, paths_of(noise, MOST_PATHS))
 
 
-def _divided(total: float, most: int) -> Effort:
+def _divided(total: float, most: int) -> ReferenceSize:
     """`total` paths divided among inputs, to see all corners, and paths, to make values sharp."""
     inputs = _power(math.sqrt(total / PATHS_PER_INPUT), FEWEST_INPUTS, MOST_INPUTS)
-    return Effort(inputs, _power(total / inputs, FEWEST_PATHS, most))
+    return ReferenceSize(inputs, _power(total / inputs, FEWEST_PATHS, most))
 
 
 def _cost(family: Family, scheme: Scheme, noise: Noise, seconds: float, device: str) -> float:
