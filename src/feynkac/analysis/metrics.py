@@ -150,7 +150,7 @@ def make_yardstick(
         family: whose closed form is the reference if it has one.
         scheme: simulates the reference otherwise.
         generator: source of inputs and paths.
-        inputs: how many; by default 2^16 with a closed form, else as many as `reference_size.py` says.
+        inputs: how many; by default 2^16 with a closed form, else as in `reference_size.py`.
         paths: per input, if the reference is simulated; by default likewise.
         report: called with the fraction done.
         noise: of the simulated reference; by default the one that varies least. Unless it is
