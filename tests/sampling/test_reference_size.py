@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, HeatParaboloid, Heston, MultiAsset, Payoff
-from feynkac.sampling import effort
+from feynkac.sampling import reference_size
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.reference_size import (
@@ -63,8 +63,8 @@ class Clock:
 @pytest.mark.parametrize("seconds", [1e-6, 0.5, 8.0, 40.0])
 def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
     clock = Clock()
-    monkeypatch.setattr(effort, "time", clock)
-    monkeypatch.setattr(effort, "replicated", clock.replicated)
+    monkeypatch.setattr(reference_size, "time", clock)
+    monkeypatch.setattr(reference_size, "replicated", clock.replicated)
     found = timed_size(BasketPut(2), LogOde(2), Sobol(), seconds, torch.Generator())
     cost = 1e-6 * REPLICATES * found.inputs * found.paths
     assert cost <= max(seconds, 1e-6 * REPLICATES * FEWEST_INPUTS * FEWEST_PATHS)
