@@ -41,7 +41,9 @@ _NAMES = {
     "networks": "Architecture FeedForward Multilevel Smooth",
     "sampling.noise": "Antithetic Independent Noise Sobol SphericalRadial Trapezoid",
     "sampling.reference": "Estimate monte_carlo",
-    "sampling.schemes": "EulerMaruyama Exact FamilySteps LogOde Milstein NinomiyaVictoir Scheme",
+    "sampling.schemes": """
+        EulerMaruyama Exact ExtrapolatedEuler FamilySteps LogOde Milstein NinomiyaVictoir Scheme
+    """,
     "solution": "Solution",
     "solver": "solve",
     "training.loop": "Progress",
@@ -161,6 +163,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.reference import monte_carlo as monte_carlo
     from feynkac.sampling.schemes import EulerMaruyama as EulerMaruyama
     from feynkac.sampling.schemes import Exact as Exact
+    from feynkac.sampling.schemes import ExtrapolatedEuler as ExtrapolatedEuler
     from feynkac.sampling.schemes import FamilySteps as FamilySteps
     from feynkac.sampling.schemes import LogOde as LogOde
     from feynkac.sampling.schemes import Milstein as Milstein

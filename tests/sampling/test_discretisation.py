@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family
-from feynkac.sampling.discretisation import coarsened, estimate_bias, of_fewer_steps, refined
+from feynkac.sampling.discretisation import coarsened, estimate_bias, refined
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise.noise import Antithetic, Independent
+from feynkac.sampling.noise.noise import Antithetic, Independent, of_fewer_steps
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact

@@ -2,7 +2,14 @@
 
 import re
 
-SCHEMES = ("EulerMaruyama", "Milstein", "NinomiyaVictoir", "LogOde", "FamilySteps")
+SCHEMES = (
+    "EulerMaruyama",
+    "ExtrapolatedEuler",
+    "Milstein",
+    "NinomiyaVictoir",
+    "LogOde",
+    "FamilySteps",
+)
 OPTIONS = {
     "extrapolate=True": "--extrapolate",
     "retrain=True": "--retrain",

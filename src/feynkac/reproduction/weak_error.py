@@ -18,11 +18,11 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.measure import vector
-from feynkac.sampling.discretisation import estimate_bias, of_fewer_steps
+from feynkac.sampling.discretisation import estimate_bias
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.alignment import align
-from feynkac.sampling.noise.noise import Shape
+from feynkac.sampling.noise.noise import Shape, of_fewer_steps
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import Estimate, closed_form_values, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama

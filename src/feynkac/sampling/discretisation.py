@@ -5,7 +5,6 @@ r"""How wrong is a scheme? From two step sizes on the same Brownian paths, for w
 Coupled paths make the difference small, so that few of them resolve it.
 """
 
-import math
 from math import isfinite
 
 import torch
@@ -15,7 +14,7 @@ from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, noise_dim, outputs
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise.noise import Noise
+from feynkac.sampling.noise.noise import Noise, of_fewer_steps
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
 from feynkac.sampling.schemes.scheme import Scheme
@@ -107,14 +106,3 @@ def refined(scheme: Scheme) -> Scheme:
 def coarsened(z: Tensor, increments: int) -> Tensor:
     """Normals of half as many steps on the same path; of the rest every second one stays."""
     return torch.cat([of_fewer_steps(z[:increments], increments // 2), z[increments:][::2]])
-
-
-def of_fewer_steps(z: Tensor, steps: int) -> Tensor:
-    """Normals of `steps` steps on the same path.  Shape: `(n, …)` → `(steps, …)`.
-
-    Example:
-        >>> of_fewer_steps(torch.tensor([1.0, 3.0, 2.0, 2.0]), 1)
-        tensor([4.])
-    """
-    parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
-    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]

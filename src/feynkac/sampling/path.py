@@ -32,6 +32,8 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.families.point import Params
+from feynkac.sampling.noise.noise import of_fewer_steps
+from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -87,6 +89,10 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         return family.expected(x, t, p, z)
     if controls_noise(family, scheme):
         return family.controlled(x, t, p, z)
+    if isinstance(scheme, ExtrapolatedEuler):
+        fine, coarse = scheme.halves
+        twice = 2.0 * earned(family, fine, x, t, p, z)
+        return twice - earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
     if ends_only(family):
         return family.initial(scheme.terminal(family, x, t, p, z), p)
     *_, last = path_states(family, scheme, x, t, p, z)

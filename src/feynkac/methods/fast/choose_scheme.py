@@ -7,17 +7,20 @@ import functools
 import math
 from math import isfinite
 
+import torch
+
 from feynkac.clock import Allowance
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.capabilities import ExactSampler, OwnSteps, TimeDependent
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.reference import Estimate
-from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
 from feynkac.sampling.schemes.log_ode import LogOde
@@ -25,6 +28,7 @@ from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
+TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
 MOST_DOUBLINGS = 4
@@ -61,7 +65,11 @@ def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
 
 
 def suitable_scheme(family: Family) -> Scheme:
-    """Its own, or exact sampling, or weak order 2 where flows are cheap, or Euler–Maruyama."""
+    """Its own, or exact sampling, or flows where they are few, or extrapolated Euler–Maruyama.
+
+    Flows by Runge–Kutta take many evaluations of the coefficients, but stay where these are
+    defined: where Euler's steps do not, and flows are few, they are taken.
+    """
     if isinstance(family, OwnSteps):
         return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
     if isinstance(family, ExactSampler) and not isinstance(family, TimeDependent):
@@ -69,9 +77,19 @@ def suitable_scheme(family: Family) -> Scheme:
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
     noise = noise_kind(family)
-    if noise in ("diagonal", "additive") or noise_dim(family) <= FEW_FLOWS:
-        return NinomiyaVictoir(steps=4, noise=noise)
-    return EulerMaruyama(steps=25)
+    quick, flows = ExtrapolatedEuler(steps=16), NinomiyaVictoir(steps=4, noise=noise)
+    if noise in ("diagonal", "additive"):
+        return flows
+    return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
+
+
+def _stays_finite(family: Family, scheme: Scheme) -> bool:
+    """Whether a few hundred labels are finite."""
+    generator = make_generator(0, "finite")
+    inputs = family.domain.sample(TRIAL_INPUTS, generator)
+    with torch.no_grad():
+        found = labels(family, scheme, inputs, generator, TRIAL_PATHS)
+    return bool(found.isfinite().all())
 
 
 def _bias(family: Family, scheme: Scheme, allowance: Allowance, inputs: int = 32) -> float:

@@ -6,6 +6,7 @@ r"""Where the normals of a path come from: K vectors per input, with weights tha
 the integrand. `sobol.py` and `spherical.py` exploit its smoothness.
 """
 
+import math
 from abc import abstractmethod
 from typing import NamedTuple
 
@@ -112,3 +113,14 @@ def equally_weighted(z: Tensor) -> Draw:
     """Weights 1/K."""
     _, inputs, paths, _ = z.shape
     return Draw(z, z.new_full((), 1.0 / paths).expand(inputs, paths, 1))
+
+
+def of_fewer_steps(z: Tensor, steps: int) -> Tensor:
+    """Normals of `steps` steps on the same path.  Shape: `(n, …)` → `(steps, …)`.
+
+    Example:
+        >>> of_fewer_steps(torch.tensor([1.0, 3.0, 2.0, 2.0]), 1)
+        tensor([4.])
+    """
+    parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
+    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.milstein import Milstein
@@ -11,6 +12,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 __all__ = [
     "EulerMaruyama",
     "Exact",
+    "ExtrapolatedEuler",
     "FamilySteps",
     "LogOde",
     "Milstein",
