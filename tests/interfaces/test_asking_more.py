@@ -137,7 +137,7 @@ def test_every_point_has_its_own_certificate(certified):
 def test_a_map_of_the_error(certified, tmp_path):
     out = tmp_path / "map.png"
     options = ["--map", "--inputs", 16, "--seed", 4, "--out", out]
-    found = results("evaluate", certified, *options)
+    found = results("error", certified, *options)
     assert (found["inputs"], found["figure"]) == (16, str(out))
     assert is_picture(out)
     assert list(found["profiles"]) == list(found["worst"]["at"]) == list(POINT)
@@ -148,7 +148,7 @@ def test_a_map_of_the_error(certified, tmp_path):
 
 
 def test_a_map_is_a_table(certified):
-    result = shown("evaluate", certified, "--map", "--inputs", 4)
+    result = shown("error", certified, "--map", "--inputs", 4)
     for words in ("4 certified inputs", "L1 error, Eq. (9)", "largest error"):
         assert words in result.stdout
     assert result.stderr == ""

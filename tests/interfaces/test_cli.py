@@ -23,7 +23,7 @@ from feynkac.interfaces.cli import app
 
 PROGRAM = str(Path(sys.executable).with_name("feynkac"))
 COMMANDS = [
-    *("families", "solve", "evaluate", "query", "greeks", "calibrate", "uncertainty"),
+    *("families", "solve", "error", "query", "greeks", "calibrate", "uncertainty"),
     *("demo", "bench", "ablation", "dimensions", "check", "new"),
 ]
 QUICK = ["--method", "paper", "--steps", "5", "--batch-size", "64"]
@@ -252,6 +252,11 @@ def test_another_box_is_solved_recorded_and_found_again(tmp_path):
     assert "other settings" in refusal("solve", "black-scholes", *QUICK, "--out", tmp_path)
 
 
+def test_the_earlier_name_of_error_still_works(put):
+    options = ["--inputs", 64, "--seed", 5]
+    assert results("evaluate", put, *options) == results("error", put, *options)
+
+
 def test_a_users_family_from_its_file(tmp_path):
     spec = f"{STILL}:Still"
     found = results("solve", spec, *QUICK, "--out", tmp_path / "run", "--scheme", "euler:1")
@@ -261,7 +266,7 @@ def test_a_users_family_from_its_file(tmp_path):
     assert "--family path/to/file.py:ClassName" in message
     answer = results("query", tmp_path / "run", "--at", "x=0.5,t=0.5", "--family", spec)
     assert answer["value"] == fk.load(tmp_path / "run", family_of(spec))(x=0.5, t=0.5).item()
-    errors = results("evaluate", tmp_path / "run", "--family", spec, "--inputs", 8, "--paths", 4)
+    errors = results("error", tmp_path / "run", "--family", spec, "--inputs", 8, "--paths", 4)
     assert errors["inputs"] == 8
 
 
@@ -321,7 +326,7 @@ def test_a_users_family_that_cannot_be_used_is_refused(tmp_path, name, message):
         (["solve", "black-scholes", "--steps", "many"], "Invalid value for '--steps'"),
         (["solve", "black-scholes", "--speed", "9"], "No such option: --speed"),
         (["query", "run"], "Missing option '--at'"),
-        (["evaluate", "run", "--inputs", "1"], "Invalid value for '--inputs'"),
+        (["error", "run", "--inputs", "1"], "Invalid value for '--inputs'"),
     ],
 )
 def test_a_wrong_command_line_is_explained(arguments, message):
@@ -383,14 +388,14 @@ def test_what_nobody_foresaw_is_still_one_sentence(tmp_path):
 
 
 def test_debug_raises_what_happened(tmp_path):
-    result = run("--debug", "evaluate", tmp_path)
+    result = run("--debug", "error", tmp_path)
     assert isinstance(result.exception, fk.ArtifactError)
-    assert run("evaluate", tmp_path).exit_code == 2
+    assert run("error", tmp_path).exit_code == 2
 
 
 @pytest.mark.parametrize("before", [True, False])
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
-    arguments = ["evaluate", tmp_path]
+    arguments = ["error", tmp_path]
     process = launch("--debug", *arguments) if before else launch(*arguments, "--debug")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -423,7 +428,7 @@ def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
 
 
 def test_evaluate_measures_what_the_library_measures(put):
-    found = results("evaluate", put, "--inputs", 1000, "--seed", 5)
+    found = results("error", put, "--inputs", 1000, "--seed", 5)
     errors = fk.load(put).error(1000, seed=5)
     assert errors.warnings  # it was trained for two steps
     more = {"worst": errors.worst, "warnings": errors.warnings}
@@ -431,27 +436,27 @@ def test_evaluate_measures_what_the_library_measures(put):
 
 
 def test_evaluate_shows_a_table(put):
-    text = run("evaluate", put, "--inputs", 1000).stdout
+    text = run("error", put, "--inputs", 1000).stdout
     assert "black-scholes, fresh inputs" in text
     assert "L1 error, Eq. (9)" in text
     assert "1000" in text
 
 
 def test_what_cannot_be_measured_is_null_or_a_dash(put):
-    found = results("evaluate", put, "--inputs", 3)
+    found = results("error", put, "--inputs", 3)
     assert found["linear_baseline"] is None
-    assert re.search(r"linear fit .*–", run("evaluate", put, "--inputs", 3).stdout)
+    assert re.search(r"linear fit .*–", run("error", put, "--inputs", 3).stdout)
 
 
 def test_evaluate_without_a_run_is_refused(tmp_path):
-    assert "holds no solution" in refusal("evaluate", tmp_path / "nowhere")
+    assert "holds no solution" in refusal("error", tmp_path / "nowhere")
 
 
 def test_evaluate_of_a_damaged_run_is_refused(tmp_path):
     results("solve", "black-scholes", *QUICK, "--out", tmp_path)
     weights = tmp_path / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    assert "was truncated or altered" in refusal("evaluate", tmp_path)
+    assert "was truncated or altered" in refusal("error", tmp_path)
 
 
 # query

@@ -67,7 +67,7 @@ def families(as_json: Json = False) -> None:
 
 
 @command
-def evaluate(
+def error(
     run: RunFolder,
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
     paths: Annotated[int, typer.Option(help="Paths per input of a simulated reference.", min=2)] = 2
@@ -76,7 +76,7 @@ def evaluate(
         str, typer.Option(help="auto (that of RUN), exact, or a name with :STEPS, as log-ode:4.")
     ] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the inputs and paths.", min=0)] = 1,
-    certify: Annotated[
+    error_map: Annotated[
         bool, typer.Option("--map", help="Certify many inputs: where is the error largest?")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Draw the map into this PNG.")] = None,
@@ -86,10 +86,10 @@ def evaluate(
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
     from feynkac.interfaces.console import fraction_display, print_errors
 
-    if out and not certify:
+    if out and not error_map:
         raise InputError("--out draws the map of errors; add --map.")
     solution = load_solution(run, family)
-    if certify:
+    if error_map:
         return _map(solution, inputs or 1024, seed, out, as_json)
     with fraction_display("simulating the reference") as report:
         errors = solution.error(
@@ -100,6 +100,9 @@ def evaluate(
     if as_json:
         return print_json(result)
     return print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
+
+
+app.command("evaluate", hidden=True)(error)  # its earlier name
 
 
 @command

@@ -106,7 +106,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def print_errors(title: str, result: dict[str, Any]) -> None:
-    """What `solve` and `evaluate` found, as a table."""
+    """What `solve` and `error` found, as a table."""
     shown = {
         "L1 error, Eq. (9)": _l1_text(result),
         **_interval(result),
