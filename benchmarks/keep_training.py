@@ -1,6 +1,6 @@
 """Copy finished trainings, weights and manifest alone, to where they can be committed.
 
-    python benchmarks/keep_training.py /root/full/store/table-1-paper-seed-0
+    python benchmarks/keep_training.py runs/reproduce/NAME
 
 `feynkac reproduce` finds them in docs/results/trainings, whatever their folders are called, and
 takes those whose method, steps, batch size and seed are the ones it asks for.
