@@ -83,3 +83,8 @@ def test_the_shell_uses_both(tmp_path, monkeypatch):
     assert json.loads(found.stdout)["method"] == "plain-adam"
     method = fk.load(tmp_path).manifest.run.method
     assert (method.kind, method.scheme.kind, method.scheme.steps) == ("plain-adam", "heun", 3)
+
+
+def test_a_file_named_in_two_ways_is_imported_once(monkeypatch):
+    monkeypatch.chdir(EXAMPLES)
+    assert import_file("heun.py") is import_file(str(EXAMPLES / "heun.py"))

@@ -7,6 +7,7 @@ import torch
 
 import feynkac as fk
 from feynkac.errors import ArtifactError, InputError
+from feynkac.files import seal, unseal
 from feynkac.parts import is_built_in, kebab, kinds, read_part, record_part
 
 
@@ -166,3 +167,18 @@ def test_an_architecture_of_ones_own(tmp_path):
     method = fk.Paper(architecture=Small(), batch_size=16)
     solution = fk.solve(fk.BlackScholes(), method, steps=2, evaluations=1, out=tmp_path)
     assert fk.load(tmp_path).manifest.parameters == solution.manifest.parameters == 31
+
+
+def test_an_artifact_asks_for_a_part_by_name(tmp_path):
+    method = fk.Paper(scheme=HalfStep(), batch_size=16)
+    fk.solve(fk.BlackScholes(), method, steps=2, evaluations=1, out=tmp_path)
+    manifest = tmp_path / "manifest.json"
+    data = unseal(manifest.read_bytes())
+    data["run"]["method"]["scheme"]["kind"] = "elsewhere"
+    manifest.write_bytes(seal(data))
+    message = (
+        r"manifest\.json cannot be read: the scheme 'elsewhere' is not built in, .* import the"
+    )
+    with pytest.raises(ArtifactError, match=message) as caught:
+        fk.load(tmp_path)
+    assert "damaged" not in str(caught.value)

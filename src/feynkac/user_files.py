@@ -19,19 +19,24 @@ def import_file(location: str) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {location!r}.")
     state = path.stat()
-    return _imported(location, path.resolve(), state.st_mtime_ns, state.st_size)
+    try:
+        return _imported(path.resolve(), state.st_mtime_ns, state.st_size)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
 
 
-@functools.lru_cache(maxsize=64)  # so that a class is defined once
-def _imported(location: str, path: Path, _changed: int, _size: int) -> ModuleType:
+@functools.lru_cache(maxsize=64)  # so that a class is defined once, however its file is named
+def _imported(path: Path, _changed: int, _size: int) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"feynkac_user_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise InputError(f"{location!r} is not a Python file.")
+        raise InputError(f"{str(path)!r} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except BaseException:
         del sys.modules[spec.name]
-        raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
+        raise
     return module

@@ -22,7 +22,7 @@ from feynkac.sampling.schemes.exact import Exact
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
     monkeypatch.setattr(theorem_1, "SCALED", 2**12)
-    monkeypatch.setattr(theorem_1, "CHUNK", 2**11)
+    monkeypatch.setattr(theorem_1, "LABELS_AT_ONCE", 2**11)
     monkeypatch.setattr(theorem_1, "SIZES", (512, 2048, 8192))
     monkeypatch.setattr(theorem_1, "DEGREE", 2)
     monkeypatch.setattr(theorem_1, "PROJECTION_NODES", 2**12)

@@ -62,8 +62,8 @@ def test_the_scale_says_how_many_inputs(settings):
 
 
 def test_the_full_scale_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(theorem_2, "INPUTS", 6)
-    monkeypatch.setattr(theorem_2, "CORNERS", 4)
+    monkeypatch.setattr(theorem_2, "FULL_INPUTS", 6)
+    monkeypatch.setattr(theorem_2, "FULL_CORNERS", 4)
     result = theorem_2.run(Settings(Store(tmp_path), full=True))
     assert result.scale == FULL
     assert result.data["basket put"]["inputs"]["inputs"] == 6

@@ -17,7 +17,7 @@ OPTIONS = {
     "load(folder, family=…)": "--family path/to/file.py:ClassName",
     "`inputs=`": "--inputs",
     "`paths=`": "--paths",
-    "import the file that defines it first": "name the file that defines it: feynkac --use FILE …",
+    "import the file that defines it first": "name the file that defines it (feynkac --use FILE)",
 }
 
 

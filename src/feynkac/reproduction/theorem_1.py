@@ -33,7 +33,7 @@ from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
 from feynkac.sampling.schemes.exact import Exact
 
-SAMPLES, SCALED, CHUNK = 2**22, 2**19, 2**16
+SAMPLES, SCALED, LABELS_AT_ONCE = 2**22, 2**19, 2**16
 DEGREE = 5
 SIZES = tuple(2**k for k in range(12, 19, 2))
 REPEATS = 8  # independent samples of the regression
@@ -187,8 +187,8 @@ def compare(
 ) -> list[Row]:
     """Excess risk, squared distance and their difference, each with its standard error."""
     sums: dict[str, Tensor] = {}
-    for _ in range(samples // CHUNK):
-        inputs = problem.family.domain.sample(CHUNK, generator, torch.float64)
+    for _ in range(samples // LABELS_AT_ONCE):
+        inputs = problem.family.domain.sample(LABELS_AT_ONCE, generator, torch.float64)
         values = labels(problem.family, Exact(), inputs, generator)
         truth = problem.solution(inputs)
         noise = (truth - values).square()

@@ -41,7 +41,7 @@ from feynkac.reproduction.weak_error import (
 from feynkac.sampling.schemes.log_ode import LogOde
 
 STEPS = tuple(2**k for k in range(11))
-INPUTS, CORNERS = 4096, 256  # of the full scale
+FULL_INPUTS, FULL_CORNERS = 4096, 256
 SHARE = 0.3  # of the budget, for the random inputs and for the corners each
 
 BASKET = Case("basket put", BasketPut(), LogOde(steps=8), inputs=8, paths=2**9, finest=256)
@@ -90,8 +90,8 @@ def simulated(settings: Settings) -> Found:
     key = f"theorem-2 {BASKET} replicates {REPLICATES} seed {seed} reference"
     settings.announce(f"{BASKET.title}: the error of the reference")
     reference = settings.store.once(key, lambda: reference_error(BASKET, seed))
-    inputs = summarise(_blocks(settings, BASKET, INPUTS, False), BASKET.steps)
-    corners = _blocks(settings, AT_CORNERS, CORNERS, True)
+    inputs = summarise(_blocks(settings, BASKET, FULL_INPUTS, False), BASKET.steps)
+    corners = _blocks(settings, AT_CORNERS, FULL_CORNERS, True)
     return reference | {
         "inputs": inputs,
         "corners": {"inputs": len(corners), "steps": AT_CORNERS.steps} | largest(corners),
@@ -173,11 +173,11 @@ def _slopes(put: Found, basket: Found) -> tuple[str, ...]:
 
 def _scale(basket: Found) -> str:
     inputs, corners = basket["inputs"]["inputs"], basket["corners"]["inputs"]
-    if (inputs, corners) == (INPUTS, CORNERS):
+    if (inputs, corners) == (FULL_INPUTS, FULL_CORNERS):
         return FULL
     return (
-        f"basket put: {inputs} random inputs in place of {INPUTS:,} and {corners} random corners "
-        f"in place of {CORNERS}. All else is full."
+        f"basket put: {inputs} random inputs in place of {FULL_INPUTS:,} and {corners} random "
+        f"corners in place of {FULL_CORNERS}. All else is full."
     )
 
 

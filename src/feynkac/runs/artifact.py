@@ -37,6 +37,7 @@ from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
+from feynkac.parts import UnknownPart
 from feynkac.runs.older_formats import FORMAT, upgraded
 from feynkac.runs.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
@@ -240,6 +241,9 @@ def _read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
     except ValidationError as error:
+        causes = [found.get("ctx", {}).get("error") for found in error.errors()]
+        if missing := [cause for cause in causes if isinstance(cause, UnknownPart)]:
+            raise ArtifactError(f"{path} cannot be read: {missing[0]}") from error
         raise ArtifactError(
             f"{path} is damaged or of another version: {one_sentence(error)}"
         ) from error

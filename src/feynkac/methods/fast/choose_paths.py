@@ -1,4 +1,4 @@
-r"""How many paths an input gets when the run has a wall-clock budget.
+r"""How many paths each input gets when the run has a wall-clock budget.
 
 A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K paths, and the network.
 If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
