@@ -18,7 +18,7 @@ from feynkac.errors import ArtifactError, InputError
 from feynkac.fingerprint import fingerprint
 
 
-class UnknownPart(ArtifactError):
+class UnknownPartError(ArtifactError):
     """A user's own part that is not defined here, or has changed since."""
 
 
@@ -70,7 +70,7 @@ def read_part(role: type, data: Any) -> Any:
         data: what was written, or the part itself.
 
     Raises:
-        UnknownPart: it is a user's own, and not defined here or changed since.
+        UnknownPartError: it is a user's own, and not defined here or changed since.
         ValueError: there is no such part.
     """
     if isinstance(data, role):
@@ -80,12 +80,12 @@ def read_part(role: type, data: Any) -> Any:
     fields = {name: value for name, value in data.items() if name not in ("kind", "source")}
     cls, source = kinds(role).get(data["kind"]), data.get("source")
     if cls is None or (source is None) != is_built_in(cls):
-        raise UnknownPart(
+        raise UnknownPartError(
             f"the {_word(role)} {data['kind']!r} is not built in, and an artifact holds no code; "
             "import the file that defines it first."
         )
     if source is not None and source != fingerprint(cls):
-        raise UnknownPart(
+        raise UnknownPartError(
             f"the {_word(role)} {data['kind']!r} is another one now: its formulas have changed "
             "since the artifact was written."
         )

@@ -37,7 +37,7 @@ from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
-from feynkac.parts import UnknownPart
+from feynkac.parts import UnknownPartError
 from feynkac.runs.older_formats import FORMAT, upgraded
 from feynkac.runs.run import FamilyRecord, Run
 from feynkac.training.settings import one_sentence
@@ -242,7 +242,7 @@ def _read_manifest(folder: Path) -> Manifest:
         raise ArtifactError(f"cannot read {path}: {error.strerror}.") from error
     except ValidationError as error:
         causes = [found.get("ctx", {}).get("error") for found in error.errors()]
-        if missing := [cause for cause in causes if isinstance(cause, UnknownPart)]:
+        if missing := [cause for cause in causes if isinstance(cause, UnknownPartError)]:
             raise ArtifactError(f"{path} cannot be read: {missing[0]}") from error
         raise ArtifactError(
             f"{path} is damaged or of another version: {one_sentence(error)}"
