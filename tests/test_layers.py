@@ -12,11 +12,12 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "clock", "compilation", "fingerprint", "user_files"},
+    {"errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"},
     {"parts"},
     {"families"},
     {"sampling"},
     {"networks"},
+    {"grids"},
     {"training"},
     {"methods"},
     {"runs"},

@@ -35,6 +35,7 @@ _NAMES = {
         Params Payoff Pays Rainbow Rate Sabr Sampled Source Spread TimeDependent
         VectorValued
     """,
+    "grids.grid": "Grid",
     "methods": "Fast Method Paper",
     "methods.dimension": "Choice Interval",
     "methods.space": "Space",
@@ -143,6 +144,7 @@ if TYPE_CHECKING:
     from feynkac.families import Spread as Spread
     from feynkac.families import TimeDependent as TimeDependent
     from feynkac.families import VectorValued as VectorValued
+    from feynkac.grids.grid import Grid as Grid
     from feynkac.methods import Fast as Fast
     from feynkac.methods import Method as Method
     from feynkac.methods import Paper as Paper

@@ -68,10 +68,11 @@ class Evaluator:
     def _make(self, *stream: int) -> Yardstick:
         training = self.run.training
         generator = make_generator(training.seed, "evaluation", *stream, device=self.device)
+        grid = self.run.method.grid
         if training.budget is None:
-            return make_yardstick(self.family, self.run.method.scheme, generator)
+            return make_yardstick(self.family, self.run.method.scheme, generator, grid=grid)
         quiet = None if isinstance(self.run.method.noise, Independent) else self.run.method.noise
         limit = REFERENCE_SHARE * training.budget
         return make_yardstick(
-            self.family, self.run.method.scheme, generator, noise=quiet, seconds=limit
+            self.family, self.run.method.scheme, generator, noise=quiet, seconds=limit, grid=grid
         )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -13,6 +14,7 @@ from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
+from feynkac.grids.grid import grid_error
 from feynkac.runs.artifact import Discretisation, make_manifest
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Decisions, Run
@@ -20,6 +22,7 @@ from feynkac.sampling.discretisation import pilot_bias
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.path import weak_order
 from feynkac.solution import Solution
+from feynkac.threads import faster_threads, using_threads
 from feynkac.training.loop import Hooks, Progress, time_step, train
 from feynkac.training.objective import Objective
 from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
@@ -87,7 +90,8 @@ class _Execution:
         training = replace(run.training, evaluations=decisions.evaluations)
         hooks = self._hooks(state, decisions, report)
         rate = method.rate
-        pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
+        with using_threads(decisions.threads):
+            pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
         return self._finish(state, decisions, pace)
 
     def _continue(self, state: State) -> tuple[Decisions, Pace] | None:
@@ -124,21 +128,26 @@ class _Execution:
         """How many steps and evaluations this machine can do within the budget."""
         team, share, rate = self.team, SMALL_SHARE * budget, self.run.method.rate
         bias = self._bias(Allowance(share)) if self.leads else None
-        step = time_step(state, objective, self.family.domain, rate, team, enough=share)
+        timed = partial(time_step, state, objective, self.family.domain, rate, team, share)
+        threads, step = faster_threads(timed, share) if team.size == 1 else (None, timed())
         evaluations = self.evaluator.affordable(state.network.eval()) if self.leads else 1
         state.network.train()
         left = budget - self.clock.spent() - self.evaluator.reserved(evaluations) - SAVING
         evaluations, steps = map(int, team.decide(evaluations, max(FEWEST_STEPS, left / step)))
-        return Decisions(evaluations, bias), Pace.of(steps)
+        return Decisions(evaluations, bias, threads), Pace.of(steps)
 
     def _bias(self, allowance: Allowance) -> tuple[float, float] | None:
         """Discretisation error of the run's scheme on a few inputs, and its standard error."""
         family, method, seed = self.family, self.run.method, self.run.training.seed
-        if weak_order(family, method.scheme) is None:
+        if method.grid is None and weak_order(family, method.scheme) is None:
             return None
         inputs = family.domain.sample(
             BIAS_INPUTS, make_generator(seed, "discretisation inputs", device=self.device)
         )
+        if method.grid:
+            return allowance.afford(
+                partial(grid_error, family, method.grid, inputs), 16, len(inputs)
+            )
         found = pilot_bias(family, method.scheme, method.noise, inputs, BIAS_PATHS, seed, allowance)
         if found is None:
             return None

@@ -54,7 +54,8 @@ def make_run(
         share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
         device = resolve_device(conduct.device)
         resolved = method.resolve(family, Allowance(share), device)
-        require_simulable(family, resolved.scheme)
+        if resolved.grid is None:
+            require_simulable(family, resolved.scheme)
         run = Run(record_family(family), resolved, conduct, asked)
         run_to_dict(run)
     except ValidationError as error:

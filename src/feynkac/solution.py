@@ -14,7 +14,7 @@ from feynkac.analysis.certificates import Certificate, Effort, certify
 from feynkac.analysis.distributions import Inputs
 from feynkac.analysis.error_map import ErrorMap, error_map
 from feynkac.analysis.martingale import Control
-from feynkac.analysis.metrics import Errors, measure_errors
+from feynkac.analysis.metrics import Errors, make_yardstick
 from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
@@ -28,6 +28,7 @@ from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution_map import SolutionMap
 
+ERROR_PATHS = 2**14  # per input of a simulated reference
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
 MAP_SECONDS = 0.02  # for each of many inputs
 
@@ -82,7 +83,7 @@ class Solution(SolutionMap):
         self,
         inputs: int | None = None,
         *,
-        paths: int = 2**14,
+        paths: int | None = None,
         seed: int = 1,
         scheme: Scheme | None = None,
         report: Callable[[float], None] | None = None,
@@ -92,9 +93,10 @@ class Solution(SolutionMap):
         Args:
             inputs: how many; by default 2^16 with a closed form, else 512, or fewer if a path has
                 many normals.
-            paths: per input, if the reference is simulated.
+            paths: per input, if the reference is simulated; by default 2^14.
             seed: of the inputs and paths.
-            scheme: of the simulated reference; by default the one trained with.
+            scheme: of the simulated reference; by default the one trained with. Trained with a
+                grid, u on a finer one is the reference, unless a scheme or paths are given.
             report: called with the fraction done.
 
         Example:
@@ -102,8 +104,11 @@ class Solution(SolutionMap):
             True
         """
         generator = make_generator(seed, "error", device=str(self.network.mean.device))
-        chosen = scheme or self.manifest.run.method.scheme
-        return measure_errors(self.network, self.family, chosen, generator, inputs, paths, report)
+        method = self.manifest.run.method
+        grid = method.grid if scheme is None and paths is None else None
+        paths = None if grid else paths or ERROR_PATHS
+        setting = (self.family, scheme or method.scheme, generator, inputs, paths, report)
+        return make_yardstick(*setting, grid=grid).measure(self.network)
 
     @torch.inference_mode(False)  # controls are differentiated
     def certify(

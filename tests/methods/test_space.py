@@ -90,7 +90,7 @@ def test_a_point_is_the_method_of_a_run(fast):
         "slope_weight": 3.0,
     }
     method = make_run(fk.BlackScholes(), fast.at(values), {"budget": 5}).method
-    assert method.architecture == fk.Smooth(width=64, depth=2, products=32)
+    assert method.architecture == fk.Smooth(width=64, depth=2, products=32, log_ranges=True)
     assert method.optimiser == fk.GaussNewton(learning_rate=0.1)
     assert (method.batch_size, method.paths, method.slope_weight) == (50, 256, 3.0)
 

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from feynkac.errors import InputError
 from feynkac.families import BasketPut, BlackScholes, HeatParaboloid
+from feynkac.grids.grid import Grid
 from feynkac.methods import Fast, Method, Paper
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
@@ -58,6 +59,7 @@ OTHER_CHOICES = {
         for scheme in (EulerMaruyama, Milstein, NinomiyaVictoir, LogOde)
         for steps in (25, 50)
     ],
+    "grid": [Grid((33,), 16), Grid((65,), 16)],
 }
 OTHER_FAST = {
     "width": [3],

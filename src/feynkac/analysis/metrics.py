@@ -20,6 +20,8 @@ from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
+from feynkac.grids.grid import Grid, at_once, grid_reference
+from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import Independent, Noise
 from feynkac.sampling.reference import Estimate, closed_form_values, monte_carlo, replicated
 from feynkac.sampling.reference_size import (
@@ -34,6 +36,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 ROWS_AT_ONCE = 2**15
 KNOWN_INPUTS = 2**16  # with a closed form
 FEWEST_KNOWN = 2**10
+GRIDDED_INPUTS, FEWEST_GRIDDED = 2**10, 2**5  # with a grid
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ def make_yardstick(
     report: Callable[[float], None] | None = None,
     noise: Noise | None = None,
     seconds: float | None = None,
+    grid: Grid | None = None,
 ) -> Yardstick:
     """Fresh inputs with reference values.
 
@@ -157,6 +161,7 @@ def make_yardstick(
             independent, there are 16 replicates.
         seconds: approximate time for the reference and one measurement together, instead of the
             defaults; the figures then depend on the machine.
+        grid: gives the reference in place of paths.
     """
     if inputs is not None and inputs < 2:
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
@@ -167,8 +172,27 @@ def make_yardstick(
         known = closed_form_values(family, points)
         assert known is not None
         return Yardstick(points, known, family.domain, seconds=half)
+    if grid is not None and paths is None:
+        points = family.domain.sample(inputs or _gridded_inputs(family, grid, seconds), generator)
+        return Yardstick(points, grid_reference(family, grid, points), family.domain)
     points, reference = _simulate(family, scheme, generator, inputs, paths, report, noise, seconds)
     return Yardstick(points, reference, family.domain)
+
+
+def _gridded_inputs(family: Family, grid: Grid, seconds: float | None) -> int:
+    """The number of values from a grid that take `seconds`, a power of two.
+
+    Those that are solved together take the time of one.
+    """
+    if seconds is None:
+        return GRIDDED_INPUTS
+    start = time.perf_counter()
+    count = min(GRIDDED_INPUTS, max(FEWEST_GRIDDED, at_once(grid.refined()) // 2))
+    few = family.domain.sample(count, make_generator(0, "trial of the reference"))
+    grid_reference(family, grid, few)
+    taken = time.perf_counter() - start
+    times = max(1.0, (seconds - taken) / taken)
+    return int(min(GRIDDED_INPUTS, count * 2 ** math.floor(math.log2(times))))
 
 
 def _timed_closed_form(family: Family, seconds: float | None, generator: torch.Generator) -> int:

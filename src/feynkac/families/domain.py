@@ -108,6 +108,11 @@ class Domain:
         return self._std
 
     @property
+    def bounds(self) -> tuple[Tensor, Tensor]:
+        """Lower and upper bounds of the flat input, `(dim,)` each, float64."""
+        return self._low, self._high
+
+    @property
     def volume(self) -> float:
         """Volume of D × [v,w]ᵈ × [0,T]."""
         return math.prod(measure.volume for measure in self.measures.values())

@@ -18,6 +18,7 @@ from pydantic.dataclasses import dataclass
 from feynkac.clock import Allowance
 from feynkac.errors import InputError
 from feynkac.families.family import Family
+from feynkac.grids.grid import Grid
 from feynkac.methods.space import Space
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network
@@ -60,6 +61,9 @@ class Method(Part):
     """Fresh inputs λ per step."""
     paths: Annotated[int, Field(ge=1), Chosen] = unset
     """Simulated paths per input, averaged into its label."""
+
+    grid: Grid | None = None
+    """Finite differences that give labels in place of paths; None: paths do."""
 
     @abstractmethod
     def resolve(

@@ -36,6 +36,8 @@ class Architecture(Part):
 
     root_time: bool = False
     """Whether the network sees √t in place of t."""
+    log_ranges: bool = False
+    """Whether the network sees the logarithm of a variable whose law is `LogUniform`."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:

@@ -1,7 +1,8 @@
 r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(V Λ)  of its inputs.
 
 The distribution of Λ is known, and so are mean and variance (paper, Section 3, footnote). An
-architecture may request √t in place of t; its mean and variance are known as well.
+architecture may request √t in place of t, and the logarithms of variables that are uniform in them;
+their means and variances are known as well.
 """
 
 import copy
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from feynkac.compilation import compile_module
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.networks.architecture import Architecture, Layer, initialise
 
@@ -28,10 +30,13 @@ class Network(nn.Module):
 
     def __init__(self, architecture: Architecture, domain: Domain, outputs: int = 1) -> None:
         super().__init__()
-        self.time = domain.slices()["t"] if architecture.root_time else None
+        self.logged = logarithmic(domain) if architecture.log_ranges else []
+        rooted = architecture.root_time and domain.slices()["t"] not in self.logged
+        self.time = domain.slices()["t"] if rooted else None
         self.ordered = domain.ordered
         self.shortest = SHORTEST_TIME * domain.measures["t"].high[0]
-        mean, std = moments(domain, architecture.root_time)
+        self.smallest = torch.finfo(torch.float32).tiny
+        mean, std = moments(domain, architecture.root_time, architecture.log_ranges)
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
         size = () if outputs == 1 else (outputs,)
@@ -48,10 +53,12 @@ class Network(nn.Module):
     def normalise(self, inputs: Tensor) -> Tensor:
         """Exchangeable entries in order; mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
         inputs = self.ordered(inputs)
-        if self.time is not None:
-            root = inputs[..., self.time].clamp_min(self.shortest).sqrt()
-            inputs = inputs.clone()
-            inputs[..., self.time] = root
+        if self.time is not None or self.logged:
+            seen, inputs = inputs, inputs.clone()
+            if self.time is not None:
+                inputs[..., self.time] = seen[..., self.time].clamp_min(self.shortest).sqrt()
+            for where in self.logged:
+                inputs[..., where] = seen[..., where].clamp_min(self.smallest).log()
         return (inputs - self.mean) / self.std
 
     def stretch(self, inputs: Tensor) -> Tensor:
@@ -59,6 +66,8 @@ class Network(nn.Module):
         factors = self.std.expand(inputs.shape).clone()
         if self.time is not None:
             factors[..., self.time] *= 2.0 * inputs[..., self.time].sqrt()
+        for where in self.logged:
+            factors[..., where] *= inputs[..., where]
         return factors
 
     @torch.inference_mode(False)  # its weights serve autograd later
@@ -93,12 +102,22 @@ class Select(nn.Module):
         return values[:, self.index, None]
 
 
-def moments(domain: Domain, root_time: bool) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of the inputs, with √t if `root_time`.  Shape: `(dim,)`."""
+def logarithmic(domain: Domain) -> list[slice]:
+    """Where the variables stand whose law is uniform in the logarithm."""
+    where = domain.slices()
+    return [where[name] for name, law in domain.measures.items() if isinstance(law, LogUniform)]
+
+
+def moments(domain: Domain, root_time: bool, log_ranges: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the inputs, √t and logarithms where seen.  Shape: `(dim,)`."""
     mean, std = domain.mean.clone(), domain.std.clone()
     if root_time:
         time = domain.slices()["t"]
         mean[time], std[time] = _root_moments(domain.measures["t"])
+    for where in logarithmic(domain) if log_ranges else []:
+        low, high = domain.bounds
+        low, high = low[where].log(), high[where].log()
+        mean[where], std[where] = 0.5 * (low + high), (high - low) / 12**0.5
     return mean, std
 
 

@@ -44,6 +44,8 @@ class Smooth(Architecture):
     """Number of products of two learned combinations of the inputs, as further inputs."""
     root_time: bool = True
     """Whether the network sees √t in place of t: near a kink of φ, u varies on that scale."""
+    log_ranges: bool = False
+    """Whether it sees the logarithm of a variable whose law is `LogUniform`."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

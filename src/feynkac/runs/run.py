@@ -126,6 +126,8 @@ class Decisions:
     """How often the error is measured."""
     bias: tuple[float, float] | None = None
     """Estimated discretisation error of the scheme and its standard error, where it has one."""
+    threads: Annotated[int, Field(ge=1)] | None = None
+    """Threads of training, if a run with a budget chose them; None: those of the process."""
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:

@@ -8,7 +8,12 @@ import torch
 
 from feynkac.families import BlackScholes
 from feynkac.methods.fast.choose_paths import MOST_DOUBLINGS, choose_paths
-from feynkac.methods.fast.sobolev import Data, SobolevGradient, SobolevProjection, measure_scales
+from feynkac.methods.fast.sobolev import (
+    PathData,
+    SobolevGradient,
+    SobolevProjection,
+    measure_scales,
+)
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise.sobol import Sobol
@@ -113,7 +118,7 @@ def advance(state, objective):
 def test_the_state_is_left_to_the_bit(kind, optimiser, steps):
     state, objective = fresh_state(optimiser), OBJECTIVE
     if kind is not None:
-        data = Data(FAMILY, Exact(), Sobol(), 8, 8)
+        data = PathData(FAMILY, Exact(), Sobol(), 8, 8)
         pilot = torch.Generator().manual_seed(1)
         objective = kind(data, measure_scales(data, state.network, pilot))
     for _ in range(steps):

@@ -6,7 +6,7 @@ import torch
 from feynkac.errors import NonFiniteError
 from feynkac.families import BlackScholes, HeatParaboloid
 from feynkac.methods.fast.sobolev import (
-    Data,
+    PathData,
     SobolevGradient,
     SobolevProjection,
     measure_scales,
@@ -31,7 +31,7 @@ each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name()
 
 
 def make_data(family, batch_size=16, paths=8):
-    return Data(family, Exact(), Sobol(), batch_size, paths)
+    return PathData(family, Exact(), Sobol(), batch_size, paths)
 
 
 def make_smooth(family, generator, depth=2):
@@ -131,7 +131,7 @@ def test_labels_of_the_slope_in_root_time_stay_bounded_towards_zero(generator):
 
 def test_samples_are_finite_labels_inside_the_domain(generator):
     family = BlackScholes()
-    batch = Data(family, Exact(), Antithetic(), 5000, 4).sample(generator)
+    batch = PathData(family, Exact(), Antithetic(), 5000, 4).sample(generator)
     assert family.domain.contains(batch.inputs).all()
     assert batch.inputs[:, 1].min() >= SHORTEST_TIME
     assert all(part.isfinite().all() for part in batch)
@@ -190,7 +190,7 @@ class Broken(BlackScholes):
 
 def test_a_constant_solution_has_finite_scales(generator):
     network = make_smooth(FAMILY, generator)
-    scales = measure_scales(Data(Constant(), Exact(), Antithetic(), 64, 4), network, generator)
+    scales = measure_scales(PathData(Constant(), Exact(), Antithetic(), 64, 4), network, generator)
     assert scales.shift == 2.0
     assert scales.scale > 0
     assert scales.weights.isfinite().all()
@@ -201,4 +201,4 @@ def test_a_nan_before_training_is_named(generator):
     with pytest.raises(
         NonFiniteError, match=r"before training: a NaN .* simulated paths, first at x="
     ):
-        measure_scales(Data(Broken(), Exact(), Antithetic(), 64, 4), network, generator)
+        measure_scales(PathData(Broken(), Exact(), Antithetic(), 64, 4), network, generator)

@@ -14,21 +14,26 @@ from pydantic.dataclasses import dataclass
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
+from feynkac.grids.grid import Grid
+from feynkac.grids.table import make_table
 from feynkac.methods.dimension import Choice, Dimension, Interval
+from feynkac.methods.fast.choose_grid import choose_grid
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
-from feynkac.methods.fast.choose_scheme import choose_scheme
+from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
 from feynkac.methods.fast.sobolev import (
-    Data,
+    PathData,
     SobolevGradient,
     SobolevProjection,
     measure_scales,
 )
+from feynkac.methods.fast.table_data import TableData
 from feynkac.methods.method import Chosen, Method, unset
 from feynkac.methods.space import Space, Values
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import label_normals
 from feynkac.training.objective import MeanSquare, Objective
@@ -41,6 +46,7 @@ from feynkac.training.state import begin
 FEW_INPUTS = 12
 ROWS = 500  # values and slopes in one Gauss–Newton system
 NORMALS = 2048  # drawn for one input, if there are many inputs
+GRID_SHARE = 0.5
 SCHEME_SHARE, NOISE_SHARE, SCALES_SHARE = 0.37, 0.4, 0.5  # of the allowance that is left by then
 SCALE_INPUTS, FEWEST_SCALE_INPUTS = 2048, 128
 SCALE_PATHS = 64
@@ -85,6 +91,9 @@ class Fast(Method):
         return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
 
     def _with_labels(self, family: Family, few: bool, allowance: Allowance) -> Self:
+        if grid := self.grid or self._chosen_grid(family, allowance):
+            scheme, noise = self.scheme or suitable_scheme(family), self.noise or Sobol()
+            return replace(self, grid=grid, scheme=scheme, noise=noise, paths=self.paths or 512)
         scheme = self.scheme or choose_scheme(family, allowance.share(SCHEME_SHARE))
         scheme.check(family)
         paths = 512 if few else _affordable_paths(scheme.draws * label_normals(family, scheme))
@@ -94,10 +103,16 @@ class Fast(Method):
             paths = enough_nodes(family, scheme, paths, rest)
         return replace(self, scheme=scheme, noise=noise, paths=self.paths or paths)
 
+    def _chosen_grid(self, family: Family, allowance: Allowance) -> Grid | None:
+        """None where something is said about paths: then they are wanted."""
+        by_hand = (self.scheme, self.noise, self.paths) != (unset, unset, unset)
+        return None if by_hand else choose_grid(family, allowance.share(GRID_SHARE))
+
     def _with_network(self, family: Family, few: bool) -> Self:
         inputs = family.domain.dim
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
-        rows = max(32, ROWS // (1 if jumps(family) else 1 + inputs))
+        sloped = family.domain.state_dim + 1 if self.grid else inputs * (not jumps(family))
+        rows = max(32, ROWS // (1 + sloped))
         return replace(
             self,
             architecture=self._network(width, depth=3 if few else 2),
@@ -115,7 +130,7 @@ class Fast(Method):
                 raise InputError("give an architecture, or width and depth, not both.")
             return self.architecture  # type: ignore[return-value]
         width = self.width or width
-        return Smooth(width=width, depth=self.depth or depth, products=width // 2)
+        return Smooth(width=width, depth=self.depth or depth, products=width // 2, log_ranges=True)
 
     def _suited_to_machine(
         self, family: Family, allowance: Allowance, device: str, balance: bool
@@ -125,7 +140,7 @@ class Fast(Method):
             family, allowance.share(SCALES_SHARE), device
         )
         chosen = replace(self, scale_inputs=inputs)
-        if not balance:
+        if not balance or self.grid:
             return chosen
         training = Training(steps=1)
         state = begin(self.architecture, self.optimiser, family, training, device)
@@ -134,7 +149,7 @@ class Fast(Method):
 
     def _affordable_scale_inputs(self, family: Family, allowance: Allowance, device: str) -> int:
         """A power of two."""
-        if not self.optimiser.fits_slopes:
+        if self.grid or not self.optimiser.fits_slopes:
             return SCALE_INPUTS
         generator = make_generator(0, "scale inputs", device=device)
         few = self._scale_data(family, FEWEST_SCALE_INPUTS)
@@ -144,9 +159,9 @@ class Fast(Method):
         times = allowance.times(clock.spent(), SCALE_INPUTS // FEWEST_SCALE_INPUTS)
         return FEWEST_SCALE_INPUTS << max(0, times.bit_length() - 1)
 
-    def _scale_data(self, family: Family, inputs: int) -> Data:
+    def _scale_data(self, family: Family, inputs: int) -> PathData:
         slopes = self.slopes and not jumps(family)
-        return Data(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
+        return PathData(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
 
     def objective(self, family: Family, network: Network, training: Training) -> Objective:
         """Values and slopes on their scales, which are measured first and set in `network`.
@@ -163,14 +178,19 @@ class Fast(Method):
                 f"not {self.architecture.kind!r}; give architecture=Smooth(…), or use AdamW."
             )
         few = isinstance(self.optimiser, GaussNewton)
-        data = self._scale_data(family, self.scale_inputs)
         generator = make_generator(training.seed, "pilot", device=str(network.mean.device))
+        data: TableData | PathData
+        if self.grid:
+            table = make_table(family, self.grid, make_generator(training.seed, "table"))
+            data = TableData(family, table, self.scale_inputs)
+        else:
+            data = self._scale_data(family, self.scale_inputs)
         scales = measure_scales(data, network, generator, FEW_LEAST_SLOPE if few else LEAST_SLOPE)
         network.shift.copy_(scales.shift.reshape(network.shift.shape))
         network.scale.copy_(scales.scale.reshape(network.scale.shape))
         relative = scales.scale / scales.scale.mean()
-        data = replace(data, batch_size=rows, paths=self.paths, relative=relative)
-        weight = self.slope_weight if data.with_slopes else 0.0
+        data = replace(data, batch_size=rows, relative=relative).with_paths(self.paths)
+        weight = self.slope_weight if data.sloped.any() else 0.0
         return (SobolevProjection if few else SobolevGradient)(data, scales, weight)
 
     def length(self, family: Family) -> int:

@@ -10,7 +10,7 @@ slope in √t is fitted: that label's variance stays bounded as t → 0, whereas
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor
@@ -34,9 +34,39 @@ from feynkac.training.objective import Batch, Objective
 from feynkac.training.optimisers.gauss_newton import GaussNewtonSteps, solve_damped
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(Protocol):
     """Draws labelled inputs."""
+
+    @property
+    def family(self) -> Family:
+        """Whose labels they are."""
+
+    @property
+    def sloped(self) -> Tensor:
+        """1 for each input that has slopes among the labels, else 0.  Shape: `(dim,)`."""
+
+    def sample(self, generator: torch.Generator) -> Batch:
+        """Fresh inputs with labels of u and ∇u."""
+
+    def with_paths(self, paths: int) -> Self:
+        """The same with so many paths per input, if labels come from paths."""
+
+
+def random_mix(
+    count: int, relative: Tensor | None, like: Tensor, generator: torch.Generator
+) -> Tensor:
+    """Random signs / √m on the scale of each of m components; 1 if there is but one: `(N, m)`."""
+    if count == 1:
+        return torch.ones_like(like[:, :1])
+    size, device = (len(like), count), like.device
+    coins = torch.rand(size, generator=generator, dtype=torch.float32, device=device) - 0.5
+    signs: Tensor = coins.sign().to(like) * count**-0.5
+    return signs if relative is None else signs / relative
+
+
+@dataclass(frozen=True)
+class PathData:
+    """Labels from paths."""
 
     family: Family
     scheme: Scheme
@@ -55,22 +85,21 @@ class Data:
         time = inputs[:, domain.slices()["t"]]
         time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
-        mix = self._mix(inputs, generator)
+        mix = random_mix(outputs(self.family), self.relative, inputs, generator)
         if not self.with_slopes:
             values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
             return Batch(inputs, values, torch.zeros_like(inputs), mix)
         labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
         return Batch(inputs, *labels, mix)
 
-    def _mix(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
-        """Random signs / √m on the scale of each component; 1 if there is but one: `(N, m)`."""
-        count = outputs(self.family)
-        if count == 1:
-            return torch.ones_like(inputs[:, :1])
-        size, device = (len(inputs), count), inputs.device
-        coins = torch.rand(size, generator=generator, dtype=torch.float32, device=device) - 0.5
-        signs: Tensor = coins.sign().to(inputs) * count**-0.5
-        return signs if self.relative is None else signs / self.relative
+    @property
+    def sloped(self) -> Tensor:
+        """All inputs, or none."""
+        return torch.full((self.family.domain.dim,), float(self.with_slopes))
+
+    def with_paths(self, paths: int) -> Self:
+        """The same with so many paths per input."""
+        return replace(self, paths=paths)
 
 
 @dataclass(frozen=True)
@@ -93,7 +122,8 @@ def measure_scales(
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
     slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
     rms = slopes.square().mean(0).sqrt()
-    return Scales(shift, scale, 1.0 / rms.clamp_min(least_slope * rms.max() + 1e-12))
+    weights = data.sloped / rms.clamp_min(least_slope * rms.max() + 1e-12)
+    return Scales(shift, scale, weights)
 
 
 @dataclass(frozen=True)
@@ -110,7 +140,7 @@ class Sobolev(Objective):
 
     def with_paths(self, paths: int) -> Self:
         """The same, with `paths` paths an input."""
-        return replace(self, data=replace(self.data, paths=paths))
+        return replace(self, data=self.data.with_paths(paths))
 
     @abstractmethod
     def differentiate(
@@ -124,7 +154,8 @@ class Sobolev(Objective):
         assert batch.mix is not None
         x, typical = network.normalise(batch.inputs), network.scale.mean()
         slopes = batch.gradients * network.stretch(batch.inputs) / typical
-        weights = self.scales.weights * (self.slope_weight / x.shape[-1]) ** 0.5
+        fitted = max(1, int(self.scales.weights.count_nonzero()))
+        weights = self.scales.weights * (self.slope_weight / fitted) ** 0.5
         return Targets(
             x=x,
             mix=batch.mix * network.scale / typical,
@@ -176,9 +207,9 @@ class SobolevProjection(Sobolev):
         assert isinstance(optimiser, GaussNewtonSteps)
         core, settings = smooth_core(network), optimiser.settings
         x, mix, values, slopes, weights = self.targets(network, batch)
-        fitted = x.shape[-1] if self.slope_weight > 0 else 0
-        lin = linearise(core, x, torch.diag_embed(weights)[:, :fitted], mix)
-        r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, :fitted]
+        fitted = (self.slope_weight * self.scales.weights).nonzero().flatten()
+        lin = linearise(core, x, torch.diag_embed(weights)[:, fitted], mix)
+        r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, fitted]
         previous = [
             (optimiser.direction(w), optimiser.direction(b))
             for w, b in zip(core.weights, core.biases, strict=True)

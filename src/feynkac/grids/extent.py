@@ -1,0 +1,178 @@
+r"""How far a grid must reach: as far as paths of twice the noise do, about five deviations out.
+
+An end is moved inward to where the coefficients are defined, and to where noise ends if paths
+cannot cross that point (a variance stays above 0); or onto the wall at which paths stop.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from feynkac.families.capabilities import Absorbing
+from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.point import Params
+from feynkac.grids.coefficients import all_finite, drift, variances
+from feynkac.sampling.noise.noise import normals
+
+STARTS, STEPS, LOUDER = 256, 16, 2.25
+FARTHEST = 0.99  # quantile of the paths' extremes that is kept
+MARGIN = 0.02  # of the scale, added at each end
+SPREAD = 0.5  # of what paths scatter, for the scale
+BISECTIONS = 40
+NO_NOISE = 1e-9  # variance, relative to that in the middle
+NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
+
+
+class Extent(NamedTuple):
+    """Ends, centre and scale of B sets, `(B, d)` each; whether the ends are walls."""
+
+    low: Tensor
+    high: Tensor
+    centre: Tensor
+    scale: Tensor
+    low_wall: Tensor
+    high_wall: Tensor
+
+
+class Sets(NamedTuple):
+    """B parameter sets: points x `(B, M, d)` to be within, horizons t `(B,)`, parameters."""
+
+    family: Family
+    x: Tensor
+    t: Tensor
+    p: Params
+
+    def at_horizon(self) -> Params:
+        """Parameters as the formulas read them when paths start."""
+        return timed(self.family, self.p, self.t.unsqueeze(-1))
+
+    def single(self) -> "Sets":
+        """In single precision."""
+        p = Params(**{name: value.float() for name, value in vars(self.p).items()})
+        return Sets(self.family, self.x.float(), self.t.float(), p)
+
+
+def find_extent(sets: Sets) -> Extent:
+    """Of all sets."""
+    low, high, centre, scale = (part.to(sets.x) for part in _visited(sets.single()))
+    low, high = _defined(sets, low), _defined(sets, high)
+    low = _where_noise_ends(sets, low, 1.0, scale)
+    high = _where_noise_ends(sets, high, -1.0, scale)
+    low_wall = high_wall = torch.zeros_like(low, dtype=torch.bool)
+    if isinstance(sets.family, Absorbing):
+        low, low_wall = _onto_wall(sets.family, sets, low)
+        high, high_wall = _onto_wall(sets.family, sets, high)
+    return Extent(low, high, centre.maximum(low).minimum(high), scale, low_wall, high_wall)
+
+
+def _visited(sets: Sets) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ends, centre and scale of what loud paths visit.  Shape: `(B, d)` each."""
+    first, last = sets.x.amin(1), sets.x.amax(1)
+    centre = 0.5 * (first + last)
+    diffused = (sets.t.unsqueeze(-1) * variances(sets.family, centre, sets.at_horizon())).sqrt()
+    reach = (last - first).maximum(diffused)
+    ends, lowest, highest = _loud_paths(sets, centre, reach)
+    low = lowest.quantile(1.0 - FARTHEST, dim=0).minimum(first)
+    high = highest.quantile(FARTHEST, dim=0).maximum(last)
+    scattered = (ends - centre).abs().median(0).values
+    scattered = torch.where(diffused > 0, scattered.minimum(diffused), scattered)
+    scale = (0.5 * (last - first)).maximum(SPREAD * scattered)
+    scale = scale.minimum(high - low).clamp_min(1e-6 * (1.0 + centre.abs()))
+    return low - MARGIN * scale, high + MARGIN * scale, centre, scale
+
+
+def _loud_paths(sets: Sets, centre: Tensor, reach: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Ends, minima and maxima of paths, the same noise for all sets.  Shape: `(STARTS, B, d)`."""
+    family, x, t, p = sets
+    generator = torch.Generator().manual_seed(0)
+    state = x[:, torch.randint(x.shape[1], (STARTS,), generator=generator)].transpose(0, 1)
+    z = normals(STEPS, (STARTS, 1), noise_dim(family), generator, x.dtype)
+    h = (t / STEPS).unsqueeze(-1)
+    lowest = highest = state
+    for k in range(STEPS):
+        now, dw = timed(family, p, t.unsqueeze(-1) - k * h), LOUDER * h.sqrt() * z[k]
+        loud = family.diffusion(state, dw, now)
+        loud = 0.5 * (loud + family.diffusion(state + loud, dw, now))  # in Stratonovich's sense
+        away = (state - centre).abs()
+        moved = state + _tamed(family.drift(state, now) * h, away + reach)
+        moved = moved + _tamed(loud, away + 4.0 * reach)
+        state = torch.where(moved.isfinite(), moved, state)
+        lowest, highest = lowest.minimum(state), highest.maximum(state)
+    return state, lowest, highest
+
+
+def _tamed(step: Tensor, most: Tensor) -> Tensor:
+    """A step shorter than `most`: a steep drift must not throw a long step far out."""
+    return step / (1.0 + step.abs() / most)
+
+
+def _defined(sets: Sets, end: Tensor) -> Tensor:
+    """`end` moved towards the points, coordinate by coordinate, until formulas give numbers."""
+    found, inner = end.clone(), sets.x.mean(1)
+    for i in range(end.shape[-1]):
+
+        def fine(value: Tensor, i: int = i) -> Tensor:
+            return all_finite(sets.family, _with(inner, i, value), sets.t, sets.p)
+
+        found[:, i] = _last(fine, inner[:, i], end[:, i])
+    return found
+
+
+def _where_noise_ends(sets: Sets, end: Tensor, inward: float, scale: Tensor) -> Tensor:
+    """`end` moved to where the noise of its coordinate ends, if the drift does not lead across.
+
+    It may lie farther out, if that is near.
+    """
+    family, p = sets.family, sets.at_horizon()
+    found, inner = end.clone(), sets.x.mean(1)
+    for i in range(end.shape[-1]):
+
+        def noise(value: Tensor, i: int = i) -> Tensor:
+            return variances(family, _with(inner, i, value), p)[:, i]
+
+        least = NO_NOISE * noise(inner[:, i])
+        quiet = _last(lambda v: noise(v) > least, inner[:, i], end[:, i], outside=True)  # noqa: B023
+        for place in (quiet, *(torch.full_like(quiet, natural) for natural in NATURAL_ENDS)):
+            at = _with(inner, i, place)
+            closed = (noise(place) <= least) & (least > 0)
+            closed &= inward * drift(family, at, p)[:, i] >= 0
+            closed &= all_finite(family, at, sets.t, sets.p)
+            closed &= inward * (inner[:, i] - place) > 0
+            closed &= inward * (end[:, i] - place) < scale[:, i]
+            found[:, i] = torch.where(closed, place, found[:, i])
+    return found
+
+
+def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:
+    """`end` of a single dimension moved onto a wall, and where there is one."""
+
+    def inside(value: Tensor) -> Tensor:
+        return (family.distance(value.unsqueeze(-1), sets.p) > 0).all(-1)
+
+    distances = [family.distance(x, sets.p).amin(-1) for x in sets.x.unbind(1)]
+    farthest = torch.stack(distances, dim=1).argmax(1)
+    inner = sets.x[torch.arange(len(sets.x)), farthest, 0]
+    wall = ~inside(end[:, 0])
+    return _last(inside, inner, end[:, 0]).unsqueeze(-1), wall.unsqueeze(-1)
+
+
+def _with(x: Tensor, i: int, value: Tensor) -> Tensor:
+    """x with another value of coordinate i."""
+    changed = x.clone()
+    changed[:, i] = value
+    return changed
+
+
+def _last(
+    holds: Callable[[Tensor], Tensor], inner: Tensor, end: Tensor, outside: bool = False
+) -> Tensor:
+    """The last point from `inner` to `end` where something holds, by bisection; or the next."""
+    good, bad = inner, end
+    already = holds(end)
+    for _ in range(0 if bool(already.all()) else BISECTIONS):
+        middle = 0.5 * (good + bad)
+        fine = holds(middle)
+        good, bad = torch.where(fine, middle, good), torch.where(fine, bad, middle)
+    return torch.where(already, end, bad if outside else good)

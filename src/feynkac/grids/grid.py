@@ -1,0 +1,116 @@
+r"""u on a grid, and labels from it, for states of one or two dimensions.
+
+One solution holds for a parameter set, and gives u at all x and all t up to its horizon:
+
+    u ≈ (4 u_fine − u_coarse) / 3,
+
+the coarse grid with half the nodes and half the steps; both are of order 2.
+"""
+
+import math
+from dataclasses import replace
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.families.capabilities import Absorbing, TimeDependent
+from feynkac.families.family import Family
+from feynkac.grids.axes import make_axes
+from feynkac.grids.extent import Sets, find_extent
+from feynkac.grids.march import march
+from feynkac.grids.reading import Reading, read
+from feynkac.sampling.reference import Estimate
+from feynkac.threads import using_threads
+
+VALUES_AT_ONCE = 2**17  # of one time: 1 MB
+MOST_DIMENSIONS = 2
+LARGER = 1.5  # nodes and steps of a reference, relative to those of labels
+REMAINING = 0.5  # of what a reference differs from labels, its own error: (1/1.5)⁴ and to spare
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Grid:
+    """Finite differences in place of paths.
+
+    Example:
+        >>> Grid(nodes=(65,), steps=32).refined().nodes
+        (97,)
+    """
+
+    nodes: tuple[Annotated[int, Field(ge=9)], ...]
+    """Along each dimension of the state; odd, so that every other one makes the coarse grid."""
+    steps: Annotated[int, Field(ge=8)]
+    """In time; even."""
+    sets: Annotated[int, Field(ge=8)] = 4096
+    """Parameter sets that are solved before training."""
+    points: Annotated[int, Field(ge=1)] = 32
+    """Inputs (x, t) for which each gives a label."""
+
+    def finer(self, which: int) -> "Grid":
+        """With half as many nodes more along one axis, or steps for the number after the last."""
+        nodes = list(self.nodes)
+        if which == len(nodes):
+            return replace(self, steps=2 * round(LARGER * self.steps / 2))
+        nodes[which] = 2 * round(LARGER * (nodes[which] - 1) / 2) + 1
+        return replace(self, nodes=tuple(nodes))
+
+    def refined(self) -> "Grid":
+        """Finer in all, for reference values."""
+        grid = self
+        for which in range(len(self.nodes) + 1):
+            grid = grid.finer(which)
+        return grid
+
+
+def suits(family: Family) -> bool:
+    """Whether there is a grid for the family: few dimensions, and walls only in a single one."""
+    dims = family.domain.state_dim
+    walled = isinstance(family, Absorbing) and (dims > 1 or isinstance(family, TimeDependent))
+    return dims <= MOST_DIMENSIONS and not walled and family.domain.sampler is None
+
+
+def at_once(grid: Grid) -> int:
+    """Sets that are solved together: so many that each costs little, so few that memory does."""
+    return max(1, VALUES_AT_ONCE // math.prod(grid.nodes))
+
+
+def read_grid(family: Family, grid: Grid, inputs: Tensor) -> Reading:
+    """u and its slopes in x and t.  Shape: `(sets, points, dim)`, a set has one γ."""
+    with torch.no_grad(), using_threads(1):  # operations are small
+        parts = torch.split(inputs, at_once(grid))
+        found = [_extrapolated(family, grid, part) for part in parts]
+    return Reading._make(torch.cat(column) for column in zip(*found, strict=True))
+
+
+def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:
+    coarse_nodes = tuple((n + 1) // 2 for n in grid.nodes)
+    fine = _read(family, grid.nodes, grid.steps, inputs)
+    coarse = _read(family, coarse_nodes, grid.steps // 2, inputs)
+    return Reading._make((4.0 * f - c) / 3.0 for f, c in zip(fine, coarse, strict=True))
+
+
+def _read(family: Family, nodes: tuple[int, ...], steps: int, inputs: Tensor) -> Reading:
+    domain = family.domain
+    x, t, _ = domain.split(inputs)
+    p, t = domain.split(inputs[:, 0]).p, t.squeeze(-1)
+    horizon = t.amax(1)
+    axes = make_axes(find_extent(Sets(family, x, horizon, p)), nodes)
+    return read(march(family, axes, horizon, p, steps), axes, horizon, x, t)
+
+
+def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:
+    """u on a finer grid than that of the labels.  Shape: `(N, dim)` → `Estimate` of `(N, m)`."""
+    alone = inputs.double().unsqueeze(1)
+    value = read_grid(family, grid.refined(), alone).value.squeeze(1)
+    rough = read_grid(family, grid, alone).value.squeeze(1)
+    return Estimate(value, REMAINING * (value - rough).abs())
+
+
+def grid_error(family: Family, grid: Grid, inputs: Tensor, count: int) -> tuple[float, float]:
+    """Mean error of labels at the first inputs relative to 1 + |u|, and its own error."""
+    found = grid_reference(family, grid, inputs[:count])
+    own = (found.error / (1.0 + found.value.abs())).mean().item()
+    return own / REMAINING, own

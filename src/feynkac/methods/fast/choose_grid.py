@@ -1,0 +1,102 @@
+r"""Whether finite differences give the labels, how fine they are, and for how many parameter sets.
+
+The error has a share per axis and one of time: what 1.5 times the nodes, or steps, there change.
+Those whose share is large are refined until the whole is small, or labels would be too few.
+"""
+
+import math
+from dataclasses import replace
+
+from torch import Tensor
+
+from feynkac.clock import Allowance, Clock
+from feynkac.families.capabilities import ExactSampler, OwnSteps
+from feynkac.families.family import Family
+from feynkac.grids.grid import Grid, at_once, read_grid, suits
+from feynkac.grids.table import grouped_inputs
+from feynkac.sampling.generators import make_generator
+
+FIRST = {1: Grid((65,), 24), 2: Grid((65, 33), 24)}
+SMALL, LARGE = 1e-4, 5e-3  # error, mean relative to s + |u|: enough; too much
+PILOT_SETS = {1: 64, 2: 16}
+MATTERS = 0.3  # of the largest share
+MOST_REFINEMENTS = 8
+LABELS = 3.0  # seconds for the table, relative to those for pilots
+FEWEST_SETS, MOST_SETS, SETS = 1024, 2**14, {1: 2**12, 2: 2**10}
+LABELS_IN_ALL = 2**15
+
+
+def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
+    """A grid whose labels have a small error, or None: paths are better."""
+    if isinstance(family, ExactSampler | OwnSteps) or not suits(family):
+        return None
+    dims = family.domain.state_dim
+    grid = FIRST[dims]
+    pilot = _pilot_inputs(family, PILOT_SETS[dims])
+    error = math.inf
+    for _ in range(MOST_REFINEMENTS):
+        clock = Clock()
+        shares = _shares(family, grid, pilot)
+        error = sum(shares)
+        if not math.isfinite(error):
+            return None
+        finer = _refined(grid, shares)
+        too_slow = not _affordable(family, finer, allowance)
+        if error < SMALL or too_slow or 3.0 * clock.spent() > allowance.left:
+            break
+        grid = finer
+    return None if error > LARGE else _with_sets(family, grid, allowance)
+
+
+def _pilot_inputs(family: Family, sets: int) -> Tensor:
+    return grouped_inputs(family.domain, sets, 16, make_generator(0, "grid"))
+
+
+def _shares(family: Family, grid: Grid, inputs: Tensor) -> list[float]:
+    """Mean errors by axis, then by time, relative to s + |u|, s ≤ 1 its deviation."""
+    value = read_grid(family, grid, inputs).value
+    scale = value.std().clamp_max(1.0) + value.abs()
+    found = []
+    for which in range(len(grid.nodes) + 1):
+        finer = read_grid(family, grid.finer(which), inputs).value
+        found.append(((finer - value) / scale).abs().mean().item())
+    return found
+
+
+def _refined(grid: Grid, shares: list[float]) -> Grid:
+    """Finer where the share is large."""
+    for which, share in enumerate(shares):
+        if share >= MATTERS * max(shares):
+            grid = grid.finer(which)
+    return grid
+
+
+def _fewest_sets(family: Family) -> int:
+    """So many that a smooth function of the parameters is known from them, roughly."""
+    parameters = family.domain.dim - family.domain.state_dim - 1
+    return int(min(FEWEST_SETS, 8 * 3**parameters))
+
+
+def _seconds(family: Family, grid: Grid) -> float:
+    """Of one set, from as many as are solved together, or a few of them."""
+    inputs = _pilot_inputs(family, min(at_once(grid), PILOT_SETS[len(grid.nodes)]))
+    clock = Clock()
+    read_grid(family, grid, inputs)
+    return clock.spent() / len(inputs)
+
+
+def _affordable(family: Family, grid: Grid, allowance: Allowance) -> bool:
+    """Whether there is time for the fewest sets."""
+    if math.isinf(allowance.seconds):
+        return math.prod(grid.nodes) * grid.steps < 2**20
+    return _fewest_sets(family) * _seconds(family, grid) < LABELS * allowance.seconds
+
+
+def _with_sets(family: Family, grid: Grid, allowance: Allowance) -> Grid:
+    """As many as there is time for; a fixed number where time is not limited."""
+    sets = SETS[len(grid.nodes)]
+    if math.isfinite(allowance.seconds):
+        affordable = LABELS * allowance.seconds / _seconds(family, grid)
+        sets = int(min(MOST_SETS, 8 * _fewest_sets(family), max(16.0, affordable)))
+    sets = 4 * (sets // 4)
+    return replace(grid, sets=sets, points=max(grid.points, LABELS_IN_ALL // sets))

@@ -1,0 +1,144 @@
+"""u on grids against closed forms: values, slopes, order, walls, roots, jumps."""
+
+import pytest
+import torch
+from written import (
+    Average,
+    Cir,
+    Digital,
+    Exit,
+    Fading,
+    Strip,
+    TruncatedHeston,
+    Vasicek,
+)
+
+from feynkac.families.models.barrier import Barrier
+from feynkac.families.models.basket_put import BasketPut
+from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.families.models.channel import Channel
+from feynkac.grids.grid import Grid, at_once, grid_error, grid_reference, read_grid, suits
+from feynkac.grids.table import grouped_inputs, make_table
+
+LINE, PLANE = Grid((65,), 32), Grid((65, 33), 24)
+
+
+def inputs_of(family, sets=16, points=16, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return grouped_inputs(family.domain, sets, points, generator)
+
+
+def truth(family, inputs):
+    u = family.truth if hasattr(family, "truth") else family.closed_form
+    return u(*family.domain.split(inputs))
+
+
+def mean_error(family, grid, **sizes):
+    inputs = inputs_of(family, **sizes)
+    u = truth(family, inputs)
+    return ((read_grid(family, grid, inputs).value - u) / (1 + u.abs())).abs().mean().item()
+
+
+@pytest.mark.parametrize(
+    ("family", "grid", "most"),
+    [
+        (BlackScholes(), LINE, 2e-5),
+        (Vasicek(), LINE, 1e-6),
+        (Cir(), LINE, 2e-5),
+        (Digital(), LINE, 2e-4),
+        (Exit(), LINE, 1e-6),
+        (Fading(), LINE, 2e-5),
+        (Strip(), LINE, 2e-5),
+        (Barrier(), LINE, 5e-5),
+        (TruncatedHeston(), PLANE, 1e-3),
+        (Average(), Grid((33, 97), 24), 5e-4),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, float) else "",
+)
+def test_values_are_those_of_the_closed_form(family, grid, most):
+    assert mean_error(family, grid) < most
+
+
+def test_twice_the_nodes_and_steps_are_much_better():
+    family = BlackScholes()
+    errors = [mean_error(family, Grid((n + 1,), n // 2), sets=64) for n in (32, 64)]
+    assert errors[0] / errors[1] > 4  # the order of what is extrapolated is more than 2
+
+
+def test_slopes_are_derivatives():
+    family = BlackScholes()
+    inputs = inputs_of(family, sets=32)
+    found, at = read_grid(family, LINE, inputs), family.domain.split(inputs)
+    known = family.closed_partials(*at)
+    assert (found.space[..., 0] - known["x"]).abs().mean() < 2e-4
+    later = at.t > 0.1
+    assert (found.time - known["t"])[later].abs().mean() < 1e-3
+
+
+def test_beyond_a_wall_nothing_is_left():
+    family = Barrier()
+    inputs = inputs_of(family)
+    x, _, p = family.domain.split(inputs)
+    out = (family.distance(x, p) <= 0).all(-1)
+    value = read_grid(family, LINE, inputs).value.squeeze(-1)
+    assert value[out].abs().max() < 1e-6 if out.any() else True
+
+
+def test_the_error_bar_of_a_reference_covers_its_error():
+    family = BlackScholes()
+    inputs = family.domain.sample(256, torch.Generator().manual_seed(1), torch.float64)
+    found = grid_reference(family, LINE, inputs)
+    away = (found.value - truth(family, inputs)).abs()
+    assert (away <= 2 * found.error + 1e-7).double().mean() > 0.9
+    assert found.error.mean() < 1e-4
+    error, own = grid_error(family, LINE, inputs, 64)
+    assert 0 < own < error < 1e-4
+
+
+def test_sets_are_solved_in_pieces_with_the_same_result():
+    family = Vasicek()
+    grid = Grid((33,), 8)
+    inputs = inputs_of(family, sets=64)
+    alone = torch.cat([read_grid(family, grid, part).value for part in torch.split(inputs, 3)])
+    assert torch.allclose(alone, read_grid(family, grid, inputs).value, atol=1e-12)
+    assert at_once(grid) > 64
+
+
+def test_which_families_have_a_grid():
+    assert suits(TruncatedHeston())
+    assert suits(Barrier())
+    assert not suits(BasketPut())
+    assert suits(Channel()) == (Channel().domain.state_dim == 1)
+
+
+def test_threads_are_left_as_they_were():
+    before = torch.get_num_threads()
+    read_grid(Vasicek(), Grid((33,), 8), inputs_of(Vasicek(), sets=4))
+    assert torch.get_num_threads() == before
+
+
+def test_a_table_has_the_law_of_the_domain():
+    family = Vasicek()
+    table = make_table(
+        family, Grid((33,), 8, sets=256, points=16), torch.Generator().manual_seed(0)
+    )
+    assert table.inputs.shape == (4096, 4)
+    assert table.slopes.shape == (4096, 2, 1)
+    mean, std = table.inputs.double().mean(0), table.inputs.double().std(0)
+    own = family.domain
+    assert ((mean - own.mean) / own.std).abs().max() < 0.15  # 256 parameter sets
+    assert (std / own.std - 1).abs().max() < 0.15
+    assert own.contains(table.inputs).all()
+
+
+def test_a_grid_with_too_few_nodes_is_refused():
+    with pytest.raises(ValueError, match="greater than or equal to 9"):
+        Grid((5,), 32)
+
+
+def test_refined_grids_stay_odd_and_even():
+    grid = Grid((65, 33), 24)
+    for _ in range(4):
+        grid = grid.refined()
+        assert all(n % 2 for n in grid.nodes)
+        assert grid.steps % 2 == 0
