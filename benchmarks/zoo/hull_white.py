@@ -1,6 +1,6 @@
 """Bond that matures in year 5 of the calendar, short rate of Hull and White with a seasonal mean.
 
-    dr = κ(m(s) − r) ds + σ dW,   m(s) = level + swing sin(2πs/5),   s the calendar, 5 − t now.
+dr = κ(m(s) − r) ds + σ dW,   m(s) = level + swing sin(2πs/5),   s the calendar, 5 − t now.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 r"""Calls from characteristic functions (Lewis 2001):
 
-    C = F − √(FK)/π ∫₀^∞ Re[ e^{iu ln(F/K)} ψ(u − i/2) ] / (u² + ¼) du,   ψ(z) = E e^{iz ln(S/F)}.
+C = F − √(FK)/π ∫₀^∞ Re[ e^{iu ln(F/K)} ψ(u − i/2) ] / (u² + ¼) du,   ψ(z) = E e^{iz ln(S/F)}.
 """
 
 import numpy as np

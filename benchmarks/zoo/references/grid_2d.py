@@ -3,7 +3,8 @@ r"""Finite differences in two dimensions, on an even grid:
     ∂u/∂t = a₁₁ u_yy + a₁₂ u_yz + a₂₂ u_zz + b₁ u_y + b₂ u_z.
 
 Crank–Nicolson after four half steps of implicit Euler, each step one sparse solve, on two grids and
-extrapolated. At the edges the second derivatives are dropped.
+extrapolated. At the ends of y, u stays what it was at the start, as a call on a martingale does; at
+those of z, all derivatives in z are dropped but a slope along which nothing comes in.
 """
 
 import numpy as np
@@ -56,11 +57,15 @@ def _operator(y, z, coefficients):
         kron(first[0], ones[1]),
         kron(ones[0], first[1]),
     )
-    scaled = [
-        diags(np.broadcast_to(c, shape).flatten()) @ part
-        for c, part in zip(coefficients, parts, strict=True)
-    ]
-    return sum(scaled[1:], scaled[0]).tocsc()
+    a11, a12, a22, b1, b2 = (np.broadcast_to(c, shape).copy() for c in coefficients)
+    for c in (a12, a22):
+        c[:, [0, -1]] = 0.0
+    b2[:, 0], b2[:, -1] = np.maximum(b2[:, 0], 0.0), np.minimum(b2[:, -1], 0.0)
+    found = 0.0 * kron(*ones)
+    for c, part in zip((a11, a12, a22, b1, b2), parts, strict=True):
+        c[[0, -1]] = 0.0
+        found = found + diags(c.flatten()) @ part
+    return found.tocsc()
 
 
 def _first(v):
