@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 import feynkac as fk
 from feynkac.user_files import import_file
 

@@ -46,7 +46,7 @@ class PayerSwaption(fk.Family, fk.Discount):
 
 
 def reference(x, t, p):
-    """A put on each bond of the swap's fixed leg, struck where the rate makes the swap worthless."""
+    """A put on each bond of the fixed leg, struck where the rate makes the swap worthless."""
     tenors = np.arange(1.0, 6.0)
     coupons = p.strike + (tenors == 5.0)
     b, log_a = affine(tenors, p)
