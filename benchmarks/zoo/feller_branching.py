@@ -19,7 +19,7 @@ class FellerBranching(fk.Family):
             t=fk.Box(0.0, 2.0),
             a=fk.Box(0.2, 1.0),
             b=fk.Box(-1.0, 1.0),
-            rate=fk.LogUniform(0.1, 10.0),
+            lam=fk.LogUniform(0.1, 10.0),
         )
 
     def drift(self, x, p):
@@ -29,9 +29,9 @@ class FellerBranching(fk.Family):
         return (2.0 * p.a * x.clamp_min(0.0)).sqrt() * dw
 
     def initial(self, x, p):
-        return (-p.rate * x).exp()
+        return (-p.lam * x).exp()
 
 
 def reference(x, t, p):
     growth = np.expm1(p.b * t) / p.b
-    return np.exp(-p.rate * np.exp(p.b * t) * x / (1.0 + p.rate * p.a * growth))
+    return np.exp(-p.lam * np.exp(p.b * t) * x / (1.0 + p.lam * p.a * growth))

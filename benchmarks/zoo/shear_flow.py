@@ -33,7 +33,7 @@ class ShearFlow(fk.Family):
 
 
 def reference(x, t, p):
-    """A normal law with mean m and covariance C:  E e^{−2|X|²} = |I + 4C|^{−½} e^{−2 mᵀ(I + 4C)⁻¹m}."""
+    """Of a normal law with mean m, covariance C:  |I + 4C|^{−½} exp(−2 mᵀ (I + 4C)⁻¹ m)."""
     two, s = 2.0 * p.diffusivity * t, p.shear * t
     a, b, d = 1.0 + 4.0 * two * (1.0 + s**2 / 3.0), 2.0 * two * s, 1.0 + 4.0 * two
     along, across = x[:, :1] + s * x[:, 1:], x[:, 1:]

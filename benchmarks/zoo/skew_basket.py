@@ -1,4 +1,4 @@
-"""Call on a basket of 20 correlated assets, each with a skew:  dSᵢ = σᵢ (β Sᵢ + (1 − β) 100) dWᵢ."""
+"""Call on a basket of 20 correlated assets with skews:  dSᵢ = σᵢ (β Sᵢ + (1 − β) 100) dWᵢ."""
 
 from dataclasses import dataclass
 from pathlib import Path
