@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-REPLICATES, LOG_POINTS = 16, 11
+REPLICATES, LOG_POINTS = 16, 12
 
 
 def displaced(x, t, p):

@@ -4,6 +4,7 @@ Each has a process of its own: a family that is refused or crashes is a row with
 end of the benchmark. Rows are kept in a file as they come; those made by the same code are reused.
 """
 
+import functools
 import json
 import multiprocessing
 from collections.abc import Callable, Sequence
@@ -154,6 +155,7 @@ def zoo_version(member: Member) -> str:
     return f"{_code()}-{member.version}"
 
 
+@functools.cache
 def _code() -> str:
     core = [p for p in ROOT.rglob("*.py") if p.relative_to(ROOT).parts[0] not in NOT_COUNTED]
     files = [*sorted(core), *(ROOT / "benchmarks" / name for name in ZOO_FILES)]
