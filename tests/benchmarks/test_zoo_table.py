@@ -11,6 +11,7 @@ GOOD = ZooRow(
     area="rates",
     method="closed form",
     inputs=5,
+    threads=2,
     seconds=58.2,
     megabytes=101.0,
     steps=400,
@@ -36,6 +37,7 @@ def test_a_table_has_a_row_for_each_family():
 def test_the_page_shows_areas_errors_and_remarks():
     text = page(Zoo((GOOD, BAD)))
     assert "2 families; L1 ≤ 0.001: 50%, L1 ≤ 0.005: 50%, refused: 50%, over budget: 0%." in text
+    assert "defaults, 60 s of budget, 2 threads, seed 0. Each family" in text
     assert text.index("## Physics") < text.index("## Rates")
     assert "| good | closed form | 5 | 3.10e-04 ± 1.0e-05 |" in text
     assert "| bad | – | – | **refused** |" in text

@@ -43,6 +43,7 @@ class ZooRow:
     """Of the reference."""
     inputs: int | None = None
     """Of the network."""
+    threads: int | None = None
     seconds: float | None = None
     """Wall clock of `solve`."""
     megabytes: float | None = None

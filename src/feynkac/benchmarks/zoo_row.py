@@ -47,7 +47,8 @@ def sentence(error: Exception) -> str:
 def stages(member: Member, budget: float, seed: int) -> Iterator[dict[str, Any]]:
     """What is found, piece by piece; together the fields of a row."""
     family = member.family
-    yield {"inputs": family.domain.dim, "area": member.area, "method": member.method}
+    described = {"area": member.area, "method": member.method, "inputs": family.domain.dim}
+    yield described | {"threads": torch.get_num_threads()}
     solution, cost = _solved(family, budget, seed)
     yield cost
     if isinstance(solution, Exception):

@@ -41,16 +41,20 @@ def summary_text(zoo: Zoo) -> str:
 
 def page(zoo: Zoo) -> str:
     """The page docs/zoo.md."""
-    budgets = sorted({row.budget for row in zoo.rows})
-    seeds = sorted({row.seed for row in zoo.rows})
     conditions = (
-        f"`feynkac bench --suite zoo --markdown`: defaults, "
-        f"{', '.join(f'{b:g}' for b in budgets)} s of budget, seed "
-        f"{', '.join(map(str, seeds))}. Each family is a file of `benchmarks/zoo`, written from "
-        "these pages alone, with a reference that uses none of our code."
+        f"`feynkac bench --suite zoo`: defaults, {_values(zoo, 'budget')} s of budget, "
+        f"{_values(zoo, 'threads')} threads, seed {_values(zoo, 'seed')}. Each family is a file of "
+        "`benchmarks/zoo`, written from these pages alone, with a reference that uses none of our "
+        "code."
     )
     parts = (TITLE, conditions, summary_text(zoo) + ".", _by_area(zoo), LEGEND, _remarks(zoo))
     return "\n\n".join(part for part in parts if part)
+
+
+def _values(zoo: Zoo, name: str) -> str:
+    """What the rows have under a name, each value once."""
+    found = {getattr(row, name) for row in zoo.rows} - {None}
+    return ", ".join(f"{value:g}" for value in sorted(found))
 
 
 LEGEND = (

@@ -145,8 +145,12 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, as in the README.")
     ] = False,
-    budget: Annotated[str, typer.Option(help="Time per training of the zoo.")] = "60s",
-    seed: Annotated[int, typer.Option(help="Seed of the trainings of the zoo.", min=0)] = 0,
+    budget: Annotated[
+        str | None, typer.Option(help="Time per training of the zoo; default: 60s.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the zoo's trainings; default: 0.", min=0)
+    ] = None,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
@@ -156,7 +160,12 @@ def bench(
     from feynkac.interfaces.console import print_table, training_display
 
     if suite == "zoo":
-        return _bench_zoo(family or [], runs or ZOO, budget, seed, markdown, as_json)
+        if seeds != 1:
+            raise InputError("the zoo has one training per family; give --seed instead of --seeds.")
+        kept, length = runs or ZOO, budget or "60s"
+        return _bench_zoo(family or [], kept, length, seed or 0, markdown, as_json)
+    if budget or seed is not None:
+        raise InputError("--budget and --seed are for --suite zoo; omit them.")
     if suite == "catalogue":
         return _bench_catalogue(family or [], seeds, budget_scale, as_json)
     entries = choose_entries(family or [])
