@@ -44,13 +44,13 @@ def reference(x, t, p):
     return np.array([[value(*row)] for row in zip(x, *columns, strict=True)])
 
 
-def value(x, t, sigma, rho, strike, rate):
+def value(x, t, sigma, rho, strike, rate, factors=80, levels=120):
     """∫_K^∞ P(max > m) dm; given the common factor, the assets are independent."""
     v = sigma * np.sqrt(t)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(factors)
     forward = np.log(x) + rate * t - 0.5 * v**2
     top = max(forward.max(), np.log(strike)) + 7.0 * v
-    z, w = np.polynomial.legendre.leggauss(120)
+    z, w = np.polynomial.legendre.leggauss(levels)
     half = 0.5 * (top - np.log(strike))
     level = np.log(strike) + half * (z + 1.0)
     common = np.sqrt(rho) * v * nodes

@@ -1,5 +1,6 @@
 """The zoo's families are as users write them, and their references are right."""
 
+import inspect
 import json
 import math
 
@@ -160,6 +161,42 @@ def test_differences_in_two_dimensions_agree_with_fourier():
         np.array([[x, v]]), np.array([[t]]), Params(**{k: np.array([[c]]) for k, c in p.items()})
     )
     assert found == pytest.approx(known.item(), abs=1e-3)
+
+
+ON_GRIDS = [m for m in MEMBERS if m.slow and m.method.startswith("finite differences")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("member", ON_GRIDS, ids=lambda m: m.name)
+def test_finer_grids_change_a_reference_by_less_than_a_ten_thousandth(member, monkeypatch):
+    solve = member.module.grid.solve
+    defaults = inspect.signature(solve)
+
+    def finer(*args, **kwargs):
+        given = defaults.bind(*args, **kwargs)
+        given.apply_defaults()
+        nodes = given.arguments["nodes"]
+        both = isinstance(nodes, tuple)
+        finer_nodes = tuple(3 * n // 4 * 2 for n in nodes) if both else 2 * nodes
+        given.arguments |= {"nodes": finer_nodes, "steps": 2 * given.arguments["steps"]}
+        return solve(*given.args, **given.kwargs)
+
+    inputs = member.inputs[::32]
+    coarse = member.reference(inputs).value
+    monkeypatch.setattr(member.module.grid, "solve", finer)
+    change = member.reference(inputs).value - coarse
+    assert (change.abs() / (1.0 + coarse.abs())).max() < 1e-4
+    assert change.abs().max() > 0.0  # the grids were others
+
+
+def test_more_nodes_change_the_best_of_hundred_little():
+    member = named("best-of-hundred")
+    x, t, p = member.family.domain.split(member.inputs[:1])
+    names = ("sigma", "rho", "strike", "rate")
+    scalars = [t.item(), *(getattr(p, name).item() for name in names)]
+    value = member.module.value
+    found, finer = value(x.numpy(), *scalars), value(x.numpy(), *scalars, factors=160, levels=200)
+    assert found == pytest.approx(finer, rel=1e-5)
 
 
 def test_inputs_lie_in_the_domain_and_in_float32():
