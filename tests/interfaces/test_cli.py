@@ -145,6 +145,25 @@ def test_fields_of_a_family_are_set(tmp_path):
     assert found["family"] == "multi-asset"
 
 
+def test_the_zoo_refuses_what_it_does_not_have():
+    done = run("bench", "--suite", "zoo", "--only", "zebra")
+    assert done.exit_code == 2
+    assert "'zebra' is not in the zoo; there are: arithmetic-asian" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--suite", "zoo", "--seeds", "2"], "give --seed instead of --seeds"),
+        (["--budget", "5s"], "--budget and --seed are for --suite zoo"),
+    ],
+)
+def test_options_of_other_suites_are_refused(given, message):
+    done = run("bench", *given)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
 def test_the_suite_refuses_what_it_does_not_have():
     done = run("bench", "--suite", "catalogue", "--family", "black-scholes")
     assert done.exit_code == 2

@@ -23,6 +23,9 @@ from feynkac.interfaces.parsing import parse_scheme
 if TYPE_CHECKING:
     from feynkac.solution import Solution
 
+ZOO = Path("runs/zoo")
+"""Where the rows of the zoo are kept."""
+
 
 def main() -> None:
     """Entry point of the program."""
@@ -128,10 +131,12 @@ def demo(
 @command
 def bench(
     family: Annotated[
-        list[str] | None, typer.Option("--family", help="Only this family. Repeatable.")
+        list[str] | None,
+        typer.Option("--family", "--only", help="Only this family. Repeatable."),
     ] = None,
     suite: Annotated[
-        Literal["paper", "catalogue"], typer.Option(help="The paper's families, or the catalogue.")
+        Literal["paper", "catalogue", "zoo"],
+        typer.Option(help="The paper's families, the catalogue, or families of users."),
     ] = "paper",
     seeds: Annotated[int, typer.Option(help="Trainings per row.", min=1)] = 1,
     runs: Annotated[
@@ -140,14 +145,27 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, as in the README.")
     ] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Time per training of the zoo; default: 60s.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the zoo's trainings; default: 0.", min=0)
+    ] = None,
     budget_scale: Annotated[float, typer.Option(hidden=True, min=1e-3)] = 1.0,
     as_json: Json = False,
 ) -> None:
-    """Measure accuracy and time of the fast method, beside the paper's or over the catalogue."""
+    """Measure accuracy and time of the fast method: beside the paper's, catalogue or zoo."""
     from feynkac.benchmarks.bench import Thoroughness, choose_entries, run_bench
     from feynkac.benchmarks.store import Store
     from feynkac.interfaces.console import print_table, training_display
 
+    if suite == "zoo":
+        if seeds != 1:
+            raise InputError("the zoo has one training per family; give --seed instead of --seeds.")
+        kept, length = runs or ZOO, budget or "60s"
+        return _bench_zoo(family or [], kept, length, seed or 0, markdown, as_json)
+    if budget or seed is not None:
+        raise InputError("--budget and --seed are for --suite zoo; omit them.")
     if suite == "catalogue":
         return _bench_catalogue(family or [], seeds, budget_scale, as_json)
     entries = choose_entries(family or [])
@@ -227,6 +245,25 @@ def _bench_catalogue(names: list[str], seeds: int, budget_scale: float, as_json:
     if as_json:
         return print_json(found.record())
     return print_table(f"{budget:.0f} s each, mean over {seeds} seed(s)", *found.table())
+
+
+def _bench_zoo(
+    names: list[str], runs: Path, budget: str, seed: int, markdown: bool, as_json: bool
+) -> None:
+    from feynkac.benchmarks.zoo import run_zoo
+    from feynkac.benchmarks.zoo_members import choose_members
+    from feynkac.benchmarks.zoo_table import ROWS, page, summary_text, table
+    from feynkac.interfaces.console import print_table
+    from feynkac.interfaces.parsing import parse_budget
+
+    allowed = parse_budget(budget)
+    found = run_zoo(choose_members(names), runs / ROWS, allowed, seed, _announce)
+    if as_json:
+        return print_json(found.record())
+    if markdown:
+        return typer.echo(page(found))
+    print_table(f"{allowed:g} s each, seed {seed}", *table(found))
+    return typer.echo(summary_text(found))
 
 
 def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json: bool) -> None:

@@ -161,6 +161,21 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+def parse_budget(text: str) -> float:
+    """Seconds of a time such as 60s, 20m or 1.5h.
+
+    Example:
+        >>> parse_budget("1.5m")
+        90.0
+    """
+    from feynkac.training.settings import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
+
+
 def parse_given(texts: list[str]) -> dict[str, Any]:
     """Inputs of `uncertainty`: `sigma=normal(0.3,0.05)` and `t=0.5`.
 

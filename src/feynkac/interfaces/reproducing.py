@@ -7,7 +7,7 @@ import typer
 
 from feynkac.errors import InputError
 from feynkac.interfaces.application import Json, command, print_json
-from feynkac.interfaces.parsing import parse_seeds
+from feynkac.interfaces.parsing import parse_budget, parse_seeds
 
 BUDGETS = {"all": "20m"}
 BUDGET = "2m"
@@ -61,7 +61,7 @@ def reproduce(
     with training_display() as report:
         settings = Settings(
             Store(runs, trainings),
-            budget=_seconds(budget or BUDGETS.get(name, BUDGET)),
+            budget=parse_budget(budget or BUDGETS.get(name, BUDGET)),
             full=full,
             seeds=parse_seeds(seeds or ("0-3" if full else "0,1")),
             methods=METHODS if method == "both" else (method,),
@@ -76,12 +76,3 @@ def reproduce(
         print_table(each.result.title, each.result.columns, each.result.rows)
         typer.echo("\n".join(("scale: " + each.result.scale, *each.result.notes)))
     return typer.echo(f"written to {out}")
-
-
-def _seconds(text: str) -> float:
-    from feynkac.training.settings import seconds
-
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise InputError(f"{error}.") from error
