@@ -197,25 +197,30 @@ def _wall_value(
 
 def _nearest(family: BoundaryValue, wall: int, x: Tensor, p: Params) -> Tensor:
     """The point of the wall next to x, to first order: x − ρ ∇ρ / |∇ρ|²."""
-    pulled: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(  # type: ignore[assignment]
-        lambda y: family.distance(y, p)[..., wall : wall + 1], x
-    )
-    distance, pull = pulled
-    (normal,) = pull(torch.ones_like(distance))
+    distance, pull = _pullback(lambda y: family.distance(y, p)[..., wall : wall + 1], x)
+    normal = pull(torch.ones_like(distance))
     return x - distance * normal / normal.square().sum(-1, keepdim=True)
 
 
 def _speed(family: Family, moment: PathState) -> Tensor:
     """|σ*∇ρ|² of each distance.  Shape: `(…, walls)`."""
     assert isinstance(family, Absorbing)
-    x, p = moment.state.clone(), moment.p  # forward mode takes no broadcast views
-    units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
-    speed = x.new_zeros(())
-    for unit in units:
-        column = family.diffusion(x, unit.expand(*x.shape[:-1], -1), p)
-        slope = torch.func.jvp(lambda y: family.distance(y, p), (x,), (column.expand_as(x),))[1]
-        speed = speed + slope.square()
-    return speed
+    x, p = moment.state, moment.p
+    still = x.new_zeros(()).expand(*x.shape[:-1], noise_dim(family))
+    _, normals_of = _pullback(lambda y: family.distance(y, p), x)
+    _, noise_of = _pullback(lambda dw: family.diffusion(x, dw, p).expand_as(x), still)
+    walls = torch.eye(family.distance(x, p).shape[-1], dtype=x.dtype, device=x.device)
+    speeds = [noise_of(normals_of(w.expand(*x.shape[:-1], -1))).square().sum(-1) for w in walls]
+    return torch.stack(speeds, dim=-1)
+
+
+def _pullback(
+    function: Callable[[Tensor], Tensor], at: Tensor
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """A value, and the transposed derivative there applied to a vector."""
+    found: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(function, at)  # type: ignore[assignment]
+    value, pull = found
+    return value, lambda vector: pull(vector)[0]
 
 
 def weak_order(family: Family, scheme: Scheme) -> int | None:
