@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from feynkac.networks.smooth import SmoothNetwork, silu_jet
+from feynkac.networks.smooth import SmoothNetwork
 
 
 class Layer(NamedTuple):
@@ -54,10 +54,10 @@ def linearise(
     made = [(torch.addmm(bias, x, weight.mT), v @ weight.mT) for weight, bias in factors]
     h, dh = _with_products(x, v, made)
     hidden, jets = [], []
-    for weight, bias in inner:
+    for number, (weight, bias) in enumerate(inner):
         hidden.append((h, dh))
         dz = dh @ weight.mT
-        h, first, second = silu_jet(torch.addmm(bias, h, weight.mT))
+        h, first, second = network.jet(number, torch.addmm(bias, h, weight.mT))
         dh = first.unsqueeze(1) * dz
         jets.append((first, second.unsqueeze(1) * dz))
     hidden.append((h, dh))
@@ -99,8 +99,8 @@ def value_and_gradient(
     h, slopes = x, []
     if factors:
         h = torch.cat([x, values[0] * values[1]], dim=-1)
-    for weight, bias in inner:
-        h, first, _ = silu_jet(torch.addmm(bias, h, weight.mT))
+    for number, (weight, bias) in enumerate(inner):
+        h, first, _ = network.jet(number, torch.addmm(bias, h, weight.mT))
         slopes.append(first)
     a = torch.ones_like(h[:, :1]) if mix is None else mix
     value = ((h @ last.mT + last_bias) * a).sum(-1)

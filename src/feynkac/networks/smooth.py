@@ -4,9 +4,10 @@ r"""A smooth network: SiLU layers of equal width and an affine output, written o
     z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
 
 The products p ⊙ q are optional. Coefficients multiply states, σ(x) = σx, so solutions depend on
-such products, and sums of SiLU represent them poorly. The network is smooth, so Γ exists; the
-second derivative of a ReLU network is zero. `linearisation.py` writes out the recursions for f,
-its input gradient and its Jacobian in the parameters.
+such products, and sums of SiLU represent them poorly. Where u oscillates, most neurons of the first
+layer are waves, sin(z₁) in place of silu(z₁), and start with frequencies that are given. The network
+is smooth, so Γ exists; the second derivative of a ReLU network is zero. `linearisation.py` writes
+out the recursions for f, its input gradient and its Jacobian in the parameters.
 """
 
 import itertools
@@ -18,8 +19,10 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from feynkac.errors import InputError
 from feynkac.networks.architecture import Architecture, Drawn
 
+WAVES = 0.75  # of the first layer, if there are any
 GAIN = 1.6  # keeps the variance of silu layers near one
 FACTOR_GAIN = 0.6  # products start small
 Affine = tuple[Tensor, Tensor]
@@ -47,8 +50,13 @@ class Smooth(Architecture):
     log_ranges: bool = False
     """Whether it sees the logarithm of a variable whose law is `LogUniform`."""
 
+    frequencies: tuple[Annotated[float, Field(ge=0.0, allow_inf_nan=False)], ...] = ()
+    """Of waves in each normalised input, to begin with; empty: there are none."""
+
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""
+        if self.frequencies and len(self.frequencies) != inputs:
+            raise InputError(f"expected {inputs} frequencies, one per input, got {self.frequencies}.")
         return SmoothNetwork(self, inputs, outputs)
 
 
@@ -59,6 +67,9 @@ class SmoothNetwork(Drawn):
         super().__init__()
         products = settings.products
         sizes = [inputs + products, *[settings.width] * settings.depth, outputs]
+        self.frequencies = settings.frequencies
+        self.waves = round(WAVES * settings.width) if settings.frequencies else 0
+        """Neurons of the first layer that are sines; they come first."""
         self.factors = 2 if products else 0
         """Number of layers that make the products, A and B; they come first."""
         pairs = [(inputs, products)] * self.factors + list(itertools.pairwise(sizes))
@@ -71,9 +82,26 @@ class SmoothNetwork(Drawn):
         if factors:
             p, q = (F.linear(x, *factor) for factor in factors)
             x = torch.cat([x, p * q], dim=-1)
-        for weight, bias in hidden:
-            x = F.silu(F.linear(x, weight, bias))
+        for number, (weight, bias) in enumerate(hidden):
+            x = self.activate(number, F.linear(x, weight, bias))
         return F.linear(x, *last)
+
+    def activate(self, layer: int, z: Tensor) -> Tensor:
+        """silu(z), or sines where the layer has waves."""
+        if layer or not self.waves:
+            return F.silu(z)
+        waves, others = z[:, : self.waves], z[:, self.waves :]
+        return torch.cat([waves.sin(), F.silu(others)], dim=-1)
+
+    def jet(self, layer: int, z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """`activate` with its first and second derivative."""
+        if layer or not self.waves:
+            return silu_jet(z)
+        waves, others = z[:, : self.waves], silu_jet(z[:, self.waves :])
+        sine, cosine = waves.sin(), waves.cos()
+        both = zip((sine, cosine, -sine), others, strict=True)
+        value, first, second = (torch.cat(pair, dim=-1) for pair in both)
+        return value, first, second
 
     def layers(self) -> tuple[list[Affine], list[Affine], Affine]:
         """The factors of the products (two or none), the hidden layers, the output."""
@@ -90,6 +118,22 @@ class SmoothNetwork(Drawn):
         for layer in hidden:
             _draw(layer, GAIN, 0.5, generator)
         _draw(last, GAIN, 0.0, generator)
+        if self.waves:
+            self._draw_waves(*first, generator)
+
+    def _draw_waves(self, weight: Tensor, bias: Tensor, generator: torch.Generator) -> None:
+        """In turns along a single input, along all with random signs, and in any direction."""
+        size = (self.waves, len(self.frequencies))
+        normal = torch.randn(size, generator=generator, dtype=torch.float64)
+        kind = torch.arange(self.waves).unsqueeze(-1) % 3
+        single = F.one_hot(torch.arange(self.waves) // 3 % size[1], size[1])
+        factor = torch.where(kind == 0, single * normal.sign(), normal.sign())
+        factor = torch.where(kind == 2, normal, factor)
+        frequencies = torch.tensor(self.frequencies, dtype=torch.float64)
+        weight[: self.waves] = 0.0
+        weight[: self.waves, : size[1]] = (factor * frequencies).to(weight)
+        phase = torch.rand(self.waves, generator=generator, dtype=torch.float64)
+        bias[: self.waves] = (2.0 * torch.pi * phase).to(bias)
 
 
 def _draw(layer: Affine, gain: float, bias_std: float, generator: torch.Generator) -> None:
