@@ -111,6 +111,8 @@ def _best_starts(problem: Problem, seed: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
     theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    allowed = problem.allowed(theta)
+    theta = theta[allowed] if allowed.any() else theta
     return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
 
 
@@ -162,6 +164,7 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
     warnings = [
         *(_unidentified(problem, spread, directions) if np.isfinite(variance) else [NO_NOISE]),
         *_on_the_boundary(problem, theta),
+        *_not_allowed(problem, theta),
         *_misfit(problem, r, chi_square),
     ]
     return Calibration(
@@ -223,6 +226,16 @@ def _on_the_boundary(problem: Problem, theta: Array) -> list[str]:
             problem.labels, problem.physical(theta), low, high, theta, strict=True
         )
         if min(t, 1.0 - t) < EDGE
+    ]
+
+
+def _not_allowed(problem: Problem, theta: Array) -> list[str]:
+    """Where the best fit is no input of the family."""
+    if problem.allowed(theta[None]).all():
+        return []
+    return [
+        "the best fit is not allowed by the family's `allowed`, and the solution was not trained "
+        "there; free fewer variables, or sample the posterior, which stays where it is allowed."
     ]
 
 

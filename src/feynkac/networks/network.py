@@ -23,6 +23,8 @@ class Network(nn.Module):
 
     mean: Tensor
     std: Tensor
+    divisor: Tensor
+    """The standard deviations, infinite for inputs that are fixed: they contribute 0."""
     shift: Tensor
     scale: Tensor
 
@@ -34,6 +36,8 @@ class Network(nn.Module):
         mean, std = moments(domain, architecture.root_time)
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
+        divisor = std.masked_fill(~domain.varies, torch.inf)
+        self.register_buffer("divisor", divisor.float(), persistent=False)
         size = () if outputs == 1 else (outputs,)
         self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
         self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
@@ -52,7 +56,7 @@ class Network(nn.Module):
             root = inputs[..., self.time].clamp_min(self.shortest).sqrt()
             inputs = inputs.clone()
             inputs[..., self.time] = root
-        return (inputs - self.mean) / self.std
+        return (inputs - self.mean) / self.divisor
 
     def stretch(self, inputs: Tensor) -> Tensor:
         """Derivatives of the inputs in the normalised ones.  Shape: `(…, dim)` → `(…, dim)`."""

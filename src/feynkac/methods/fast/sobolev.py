@@ -93,7 +93,8 @@ def measure_scales(
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
     slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
     rms = slopes.square().mean(0).sqrt()
-    return Scales(shift, scale, 1.0 / rms.clamp_min(least_slope * rms.max() + 1e-12))
+    weights = data.family.domain.varies.to(rms) / rms.clamp_min(least_slope * rms.max() + 1e-12)
+    return Scales(shift, scale, weights)
 
 
 @dataclass(frozen=True)
