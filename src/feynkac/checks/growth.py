@@ -4,7 +4,13 @@ r"""Do paths exist for all times? Khasminskii's condition: with m the middle of 
 
 κ is evaluated on rays that leave the domain, at 10, 100 and 1000 times its size. A drift like x² or
 a σ like x² makes κ grow tenfold or more from one to the next; x log x is let through. A drift like
-−x³ points inwards, κ → −∞: paths exist, and only the growth of μ is noted.
+−x³ points inwards, κ → −∞: paths exist.
+
+κ asks for more than is needed: a growing one is an alarm only if
+
+- it comes from μ and the flow dx/dt = μ(x) from that ray runs off, growing on while its time stands
+  still. A particle in a confining potential does not, nor do predators and their prey;
+- it comes from σ and μ does not point inwards faster than linearly, as it does in the 3/2 model.
 
 Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
 together grow too fast, as in √v S, paths may exist; that is noted. States that cannot be reached
@@ -29,6 +35,9 @@ MOST_RAYS = 8  # of each kind
 SIGMA_NORMALS = 4  # for an estimate of ‖σ‖
 FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
 SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
+FLOW_STEP, FLOW_STEPS = 0.05, 400  # relative change of x, and how often
+STILL_GROWING = 0.5  # of the fastest growth, in the second half of the flow
+STANDING_STILL = 0.1  # time of a step at the end, relative to the middle
 
 
 class Growth(NamedTuple):
@@ -44,6 +53,8 @@ class Growth(NamedTuple):
     """Whether κ grows if several coordinates do."""
     checked: float
     """Share of the rays on which all formulas are defined and that can be reached."""
+    enclosed: bool
+    """Whether all rays meet a wall."""
 
 
 def growth(subject: Subject) -> Finding:
@@ -52,6 +63,8 @@ def growth(subject: Subject) -> Finding:
     figures = {"drift": found.drift, "diffusion": found.diffusion, "checked": found.checked}
     if found.explosive:
         return Finding("fail", f"{name} {_explosion(found)}", figures)
+    if found.enclosed:
+        return Finding("ok", "paths cannot go far: there are walls on all sides", figures)
     if found.checked == 0.0:
         sentence = "the formulas are not defined far outside the domain: not checked there"
         return Finding("note", sentence, figures)
@@ -63,11 +76,8 @@ def growth(subject: Subject) -> Finding:
         )
         return Finding("note", sentence, figures)
     if power > SUPERLINEAR:
-        sentence = (
-            f"the coefficients grow like |x|^{power:.2g}, but μ points inwards: paths exist, and "
-            "need small steps far outside"
-        )
-        return Finding("note", sentence, figures)
+        sentence = f"the coefficients grow like |x|^{power:.2g}, but μ holds paths together"
+        return Finding("ok", sentence, figures)
     return Finding("ok", "μ and σ grow at most linearly", figures)
 
 
@@ -93,35 +103,69 @@ def measure_growth(family: Family) -> Growth:
     inputs = family.domain.sample(RAY_STARTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     p = timed(family, p, t)
-    rays = _rays(_stays_positive(family, x, p, generator), generator)
+    upwards = _stays_positive(family, x, p, generator)
+    rays = _rays(upwards, generator)
     middle, size = _middle_and_size(family)
     states = x + (DISTANCES[:, None] * rays[:, None] * size).flatten(0, 1)  # (N, R · distances, d)
     drift, squares = _coefficients(family, states, p, generator)
-    known = ~(drift.isnan() | squares.isnan()).any(-1) & _inside(family, states, p)
+    inside = _inside(family, states, p)
+    known = ~(drift.isnan() | squares.isnan()).any(-1) & inside
     parts = ((states - middle) / size, drift / size, squares / size.square())
     shape = (RAY_STARTS, len(rays), len(DISTANCES))
     away, drift, squares = (part.reshape(*shape, -1) for part in parts)
-    return _judge(away, drift, squares, known.reshape(shape).all(-1), rays)
+    known, inside = (part.reshape(shape).all(-1) for part in (known, inside))
+    runs_off = _runs_off(family, states.reshape(*shape, -1)[:, :, -1], p, upwards)
+    found = _judge(away, drift, squares, known, rays, runs_off)
+    return found._replace(enclosed=not bool(inside.any()))
 
 
-def _judge(away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Tensor) -> Growth:
-    """Shape: x − m, μ and the squared rows of σ `(N, R, distances, d)`, known `(N, R)`."""
+def _judge(
+    away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Tensor, runs_off: Tensor
+) -> Growth:
+    """Shape: x − m, μ, squared rows of σ `(N, R, distances, d)`, known and runs off `(N, R)`."""
     moved = (rays != 0.0)[:, None]
     inwards = 2.0 * (away * drift * moved).sum(-1)
     spread = (squares * moved).sum(-1)
     distance = (away * moved).square().sum(-1)
     rate, typical = (inwards + spread) / distance, (inwards.abs() + spread) / distance
     bound = FASTEST_DECADE * torch.maximum(rate[..., 1], typical[..., 0])
+    by_noise = (spread > inwards)[..., 2]
+    held = (inwards / distance)[..., 2] < FASTEST_DECADE * (inwards / distance)[..., 1]
+    held = held & ((inwards / distance)[..., 2] < 0.0)  # by a drift that grows too
     grows = known & ((rate[..., 2] > bound) | rate[..., 2].isposinf())
+    grows = grows & torch.where(by_noise, ~held, runs_off)
     alone = grows & (moved.sum(-1) == 1).squeeze(-1)
-    noisy = (spread > inwards)[..., 2][alone]
+    noisy = by_noise[alone]
     return Growth(
         drift=_exponent(drift.norm(dim=-1), known),
         diffusion=_exponent(squares.sum(-1).sqrt(), known),
         explosive=("σ" if noisy.any() else "μ") if alone.any() else "",
         together=bool(grows.any()),
         checked=known.double().mean().item(),
+        enclosed=False,
     )
+
+
+@torch.no_grad()
+def _runs_off(family: Family, x: Tensor, p: Params, upwards: Tensor) -> Tensor:
+    """Whether dx/dt = μ(x) explodes.  Shape: `(N, R, d)` → `(N, R)`."""
+    middle, size = _middle_and_size(family)
+    floor = torch.where(upwards, 0.0, -torch.inf)
+    sizes, times = [], []
+    for _ in range(FLOW_STEPS):
+        drift = family.drift(x, p)
+        away = ((x - middle) / size).norm(dim=-1, keepdim=True)
+        h = FLOW_STEP * away / (drift / size).norm(dim=-1, keepdim=True)
+        h = h.nan_to_num(0.0, posinf=0.0)  # at rest, or beyond all numbers
+        x = torch.maximum(x + h * drift, floor)
+        sizes.append(away)
+        times.append(h)
+    half = FLOW_STEPS // 2
+    growing = (sizes[-1] / sizes[half]).log() > STILL_GROWING * FLOW_STEP * half
+    standing = times[-1] < STANDING_STILL * times[half]
+    lost = ~sizes[-1].isfinite() & sizes[0].isfinite()
+    found: Tensor = (growing & standing) | lost
+    return found.squeeze(-1)
 
 
 def _exponent(values: Tensor, known: Tensor) -> float:
@@ -135,7 +179,8 @@ def _middle_and_size(family: Family) -> tuple[Tensor, Tensor]:
     """Of the box of x; the size is at least the distance from zero.  Shape: `(d,)` each."""
     box = family.domain.measures["x"]
     low, high = (torch.tensor(side, dtype=torch.float64) for side in (box.low, box.high))
-    return (low + high) / 2, torch.maximum(low.abs(), high.abs())
+    size = torch.maximum(low.abs(), high.abs())
+    return (low + high) / 2, torch.where(size > 0.0, size, 1.0)
 
 
 def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
