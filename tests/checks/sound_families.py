@@ -298,11 +298,11 @@ class Logistic(fk.Family):
 
 @dataclass(frozen=True)
 class ThreeHalves(fk.Family):
-    """The 3/2 variance: κ(θ − v)v, εv^{3/2}, with a large ε as in calibrations."""
+    """The 3/2 variance: κ(θ − v)v, εv^{3/2}, with ε² < 2κ."""
 
     @property
     def domain(self):
-        return fk.Domain(x=fk.Box(0.1, 0.4), t=fk.Box(0.0, 0.5), epsilon=fk.Box(1.0, 2.5))
+        return fk.Domain(x=fk.Box(0.1, 0.4), t=fk.Box(0.0, 0.5), epsilon=fk.Box(1.0, 1.9))
 
     def drift(self, x, p):
         return 2.0 * (0.3 - x) * x

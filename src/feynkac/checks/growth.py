@@ -10,7 +10,8 @@ a σ like x² makes κ grow tenfold or more from one to the next; x log x is let
 
 - it comes from μ and the flow dx/dt = μ(x) from that ray runs off, growing on while its time stands
   still. A particle in a confining potential does not, nor do predators and their prey;
-- it comes from σ and μ does not point inwards faster than linearly, as it does in the 3/2 model.
+- it comes from σ. If μ points inwards faster than linearly, as in the 3/2 model, paths exist with a
+  finite mean, and only the growth is noted.
 
 Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
 together grow too fast, as in √v S, paths may exist; that is noted. States that cannot be reached
@@ -19,6 +20,7 @@ formula is not defined, nothing is said.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -32,7 +34,8 @@ from feynkac.families.point import Params
 DISTANCES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)  # in sizes of the domain
 RAY_STARTS = 16
 MOST_RAYS = 8  # of each kind
-SIGMA_NORMALS = 4  # for an estimate of ‖σ‖
+MOST_COLUMNS = 16  # of σ, that are all evaluated
+SIGMA_NORMALS = 4  # for an estimate of ‖σ‖ beyond
 FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
 SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
 FLOW_STEP, FLOW_STEPS = 0.05, 400  # relative change of x, and how often
@@ -70,9 +73,10 @@ def growth(subject: Subject) -> Finding:
         return Finding("note", sentence, figures)
     power = max(v for v in (found.drift, found.diffusion, 0.0) if not math.isnan(v))
     if found.together:
+        where = "with all coordinates at once " * (subject.family.domain.state_dim > 1)
         sentence = (
-            f"with all coordinates at once the coefficients grow like |x|^{power:.2g}: large "
-            "moments of S may be infinite"
+            f"{where}the coefficients grow like |x|^{power:.2g}: large moments of S may be "
+            "infinite, which matters if φ grows as fast"
         )
         return Finding("note", sentence, figures)
     if power > SUPERLINEAR:
@@ -114,13 +118,20 @@ def measure_growth(family: Family) -> Growth:
     shape = (RAY_STARTS, len(rays), len(DISTANCES))
     away, drift, squares = (part.reshape(*shape, -1) for part in parts)
     known, inside = (part.reshape(shape).all(-1) for part in (known, inside))
-    runs_off = _runs_off(family, states.reshape(*shape, -1)[:, :, -1], p, upwards)
-    found = _judge(away, drift, squares, known, rays, runs_off)
+    farthest = states.reshape(*shape, -1)[:, :, -1]
+    found = _judge(
+        away, drift, squares, known, rays, lambda: _runs_off(family, farthest, p, upwards)
+    )
     return found._replace(enclosed=not bool(inside.any()))
 
 
 def _judge(
-    away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Tensor, runs_off: Tensor
+    away: Tensor,
+    drift: Tensor,
+    squares: Tensor,
+    known: Tensor,
+    rays: Tensor,
+    runs_off: Callable[[], Tensor],
 ) -> Growth:
     """Shape: x − m, μ, squared rows of σ `(N, R, distances, d)`, known and runs off `(N, R)`."""
     moved = (rays != 0.0)[:, None]
@@ -129,12 +140,12 @@ def _judge(
     distance = (away * moved).square().sum(-1)
     rate, typical = (inwards + spread) / distance, (inwards.abs() + spread) / distance
     bound = FASTEST_DECADE * torch.maximum(rate[..., 1], typical[..., 0])
-    by_noise = (spread > inwards)[..., 2]
-    held = (inwards / distance)[..., 2] < FASTEST_DECADE * (inwards / distance)[..., 1]
-    held = held & ((inwards / distance)[..., 2] < 0.0)  # by a drift that grows too
     grows = known & ((rate[..., 2] > bound) | rate[..., 2].isposinf())
-    grows = grows & torch.where(by_noise, ~held, runs_off)
-    alone = grows & (moved.sum(-1) == 1).squeeze(-1)
+    by_noise, pull = (spread > inwards)[..., 2], inwards / distance
+    held = by_noise & (pull[..., 2] < FASTEST_DECADE * pull[..., 1].clamp_max(0.0))
+    if (grows & ~by_noise).any():
+        grows = grows & (by_noise | runs_off())
+    alone = grows & ~held & (moved.sum(-1) == 1).squeeze(-1)
     noisy = by_noise[alone]
     return Growth(
         drift=_exponent(drift.norm(dim=-1), known),
@@ -207,12 +218,26 @@ def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Gener
 def _coefficients(
     family: Family, x: Tensor, p: Params, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """μ and the squared norms of the rows of σ (estimated).  Shape: `(N, K, d)` each."""
-    shape = (SIGMA_NORMALS, len(x), 1, noise_dim(family))  # the same for all states of an input
-    normals = torch.randn(shape, generator=generator, dtype=x.dtype).expand(-1, -1, x.shape[1], -1)
+    """μ and the squared norms of the rows of σ.  Shape: `(N, K, d)` each."""
+    dim = noise_dim(family)
     with torch.no_grad():
-        squares = [family.diffusion(x, z, p).square() for z in normals]
-        return family.drift(x, p), torch.stack(squares).mean(0)
+        squares = [
+            family.diffusion(x, dw.expand(*x.shape[:2], -1), p).square()
+            for dw in _directions(dim, len(x), generator)
+        ]
+        return family.drift(x, p), torch.stack(squares).sum(0)
+
+
+def _directions(dim: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Unit vectors, or where there are many a few normals whose squares add up to as much.
+
+    Shape: `(count, 1, dim)` each, the same for all states of an input.
+    """
+    if dim <= MOST_COLUMNS:
+        yield from torch.eye(dim, dtype=torch.float64)
+        return
+    shape = (SIGMA_NORMALS, count, 1, dim)
+    yield from torch.randn(shape, generator=generator, dtype=torch.float64) * SIGMA_NORMALS**-0.5
 
 
 def _inside(family: Family, x: Tensor, p: Params) -> Tensor:
