@@ -229,12 +229,16 @@ def _coefficients(
 
 
 def _directions(dim: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Unit vectors, or where there are many a few normals whose squares add up to as much.
+    """An orthonormal basis, or where that is large a few normals whose squares add up to as much.
+
+    The basis is rotated: where σ overflows, 0 · ∞ would be NaN.
 
     Shape: `(count, 1, dim)` each, the same for all states of an input.
     """
     if dim <= MOST_COLUMNS:
-        yield from torch.eye(dim, dtype=torch.float64)
+        yield from torch.linalg.qr(torch.randn(dim, dim, generator=generator, dtype=torch.float64))[
+            0
+        ]
         return
     shape = (SIGMA_NORMALS, count, 1, dim)
     yield from torch.randn(shape, generator=generator, dtype=torch.float64) * SIGMA_NORMALS**-0.5
