@@ -82,7 +82,8 @@ def start(subject: Subject) -> Finding:
     figures = {"at 0": gaps[0].max().item(), "near 0": gaps[1].median().item()}
     if figures["at 0"] < LARGEST_GAP and figures["near 0"] < LARGEST_GAP_SOON:
         return Finding("ok", "the closed form starts from the initial condition", figures)
-    return Finding("fail", "the closed form at t = 0 is not the initial condition", figures)
+    sentence = "the closed form at t = 0 is not the initial condition; correct one of them"
+    return Finding("fail", sentence, figures)
 
 
 def equation(subject: Subject) -> Finding:
@@ -116,7 +117,7 @@ def _two_sides(found: Residual, point: Point) -> str:
     )
     return (
         f"the closed form does not solve the PDE: ∂u/∂t = {left:.6g}, but the other side is "
-        f"{right:.6g}, at {describe(where)}"
+        f"{right:.6g}, at {describe(where)}; correct the formula that is wrong"
     )
 
 

@@ -202,7 +202,10 @@ def _layout_fault(label: str, formula: FamilyFormula, point: Point, dw: Tensor) 
     if fault := _shape_fault(formula, tuple(value.shape), lead):
         return _width_fault(formula, point, dw) or fault
     if value.dtype != point.x.dtype:
-        return f"must keep the dtype {point.x.dtype}, got {value.dtype}"
+        return (
+            f"must keep the dtype {point.x.dtype}, got {value.dtype}; make constants with "
+            "torch.tensor(…, dtype=x.dtype)"
+        )
     return None
 
 
@@ -259,5 +262,5 @@ def _not_finite(family: Family, formula: FamilyFormula, inputs: Tensor, dw: Tens
     why = f", which comes from {origin.sentence}" if origin.sentence else ""
     return (
         f"{type(family).__name__}.{formula.name} is not finite everywhere in the domain, but NaN "
-        f"or infinite at {describe(point)}{why}"
+        f"or infinite at {describe(point)}{why}; correct it, or choose ranges without such inputs"
     )
