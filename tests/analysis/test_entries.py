@@ -7,7 +7,9 @@ import torch
 from scipy import stats
 
 import feynkac as fk
+from feynkac.analysis.calibration import calibrate
 from feynkac.analysis.distributions import Inputs
+from feynkac.analysis.observations import make_problem
 from feynkac.errors import InputError
 from feynkac.interfaces.answers import answer
 
@@ -157,11 +159,22 @@ def test_uncertainty_is_that_of_allowed_inputs(triangle):
     assert triangle.family.domain.contains(rows).all()
 
 
+def test_a_fit_that_would_leave_what_is_allowed_stops_at_its_edge():
+    def difference(inputs):
+        return inputs[..., 2:3] - inputs[..., 3:4]
+
+    known, values = {"x": 0.5, "t": [0.1, 0.2, 0.3]}, [-0.3, -0.3, -0.3]
+    problem = make_problem(difference, Triangle().domain, ["a", "b"], known, values, noise=0.1)
+    found = calibrate(problem)
+    a, b = found.estimate
+    assert 0.0 < a - b < 0.05
+    assert any("edge of what the family's `allowed` allows" in text for text in found.warnings)
+
+
 def test_a_posterior_stays_where_it_is_allowed(triangle):
     pytest.importorskip("emcee")
     problem = triangle.observe(["a", "b"], [0.75, 0.9, 1.0], x=[0.5, 0.6, 0.7], t=0.5, noise=0.5)
     best = triangle.calibrate(problem)
     assert best.estimate[1] < best.estimate[0]
-    assert any("edge of what the family's `allowed` allows" in text for text in best.warnings)
     found = triangle.posterior(problem, best, steps=100)
     assert (found.samples[:, 1] < found.samples[:, 0]).all()
