@@ -502,7 +502,7 @@ def test_a_wrong_input_is_refused_even_when_extrapolating(solution, at, message,
 def test_a_missing_or_unknown_variable_is_named(solution):
     with pytest.raises(InputError, match="missing: sigma, strike"):
         solution(x=9.5, t=0.5)
-    with pytest.raises(InputError, match="no variable 'rho' to differentiate; there are: x, t"):
+    with pytest.raises(InputError, match="no variable 'rho'; there are: x, t"):
         solution.grad("rho", **AT)
 
 

@@ -29,10 +29,10 @@ _NAMES = {
         Absorbing AdditiveNoise AffineLinear Bachelier Barrier BasketPut Beta
         BlackScholes BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm
         ClosedPartials CommutingNoise ConditionalMean ConstantDiscount ControlVariate
-        DiagonalNoise Digital Discount Domain DoubleWell ExactSampler ExactSteps Family
-        GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
+        Coupled DiagonalNoise Digital Discount Domain DoubleWell ExactSampler ExactSteps
+        Family Fixed GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
         Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
-        Params Payoff Pays Rainbow Rate Sabr Sampled Source Spread TimeDependent
+        Params Payoff Pays Rainbow Rate Reflected Sabr Sampled Source Spread TimeDependent
         VectorValued
     """,
     "grids.grid": "Grid",
@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from feynkac.families import ConditionalMean as ConditionalMean
     from feynkac.families import ConstantDiscount as ConstantDiscount
     from feynkac.families import ControlVariate as ControlVariate
+    from feynkac.families import Coupled as Coupled
     from feynkac.families import DiagonalNoise as DiagonalNoise
     from feynkac.families import Digital as Digital
     from feynkac.families import Discount as Discount
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from feynkac.families import ExactSampler as ExactSampler
     from feynkac.families import ExactSteps as ExactSteps
     from feynkac.families import Family as Family
+    from feynkac.families import Fixed as Fixed
     from feynkac.families import GeometricBasket as GeometricBasket
     from feynkac.families import Greek as Greek
     from feynkac.families import HeatGaussian as HeatGaussian
@@ -138,6 +140,7 @@ if TYPE_CHECKING:
     from feynkac.families import Pays as Pays
     from feynkac.families import Rainbow as Rainbow
     from feynkac.families import Rate as Rate
+    from feynkac.families import Reflected as Reflected
     from feynkac.families import Sabr as Sabr
     from feynkac.families import Sampled as Sampled
     from feynkac.families import Source as Source

@@ -33,7 +33,7 @@ def read_solution(
         ArtifactError: they do not fit, or the family is needed and was not given.
     """
     manifest, weights = read_artifact(folder)
-    chosen = as_trained(family or _rebuild_family(manifest), manifest.family)
+    chosen = as_trained(family or _rebuild_family(manifest), manifest.family.domain)
     _require_trained_for(chosen, manifest, folder)
     network = _network(manifest, weights, chosen.domain, outputs(chosen), folder)
     return chosen, network, manifest, _read_control(folder / CONTROL)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.chunks import over_rows, over_values
-from feynkac.analysis.partials import along, greek_value, hessian, partial, traced
+from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.family import Family
@@ -49,7 +49,7 @@ class SolutionMap(ABC):
     def grad(
         self, name: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
     ) -> Tensor:
-        """∂u/∂name.  Shape: leading axes, then those of the variable.
+        """∂u/∂name, of a variable or one entry.  Shape: leading axes, then those of the variable.
 
         Example:
             >>> import feynkac as fk
@@ -88,9 +88,7 @@ class SolutionMap(ABC):
             torch.Size([])
         """
         inputs = self._join(by_name(at, named), extrapolate)
-        domain = self.family.domain
-        change = dict.fromkeys(domain.measures, 0.0) | dict(direction)
-        changes = domain.join(change, extrapolate=True).to(inputs)
+        changes = self.family.domain.changes(direction).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
         return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
 
@@ -99,14 +97,27 @@ class SolutionMap(ABC):
     ) -> dict[str, Tensor]:
         """The derivatives the family has names for, such as delta; empty if it names none.
 
+        Those along what is fixed are left out.
+
         Example:
             >>> sorted(solution.greeks(x=9.5, t=0.5, sigma=0.3, strike=11.0))
             ['delta', 'gamma', 'theta', 'vanna', 'vega', 'volga']
         """
+        where = by_name(at, named)
+        return {name: self._greek(g, where, extrapolate) for name, g in self.named_greeks.items()}
+
+    @property
+    def named_greeks(self) -> dict[str, Greek]:
+        """The family's Greeks, without those along what is fixed.
+
+        Example:
+            >>> solution.named_greeks["delta"]
+            Greek(names=('x',), sign=1.0)
+        """
         if not isinstance(self.family, NamedGreeks):
             return {}
-        where = by_name(at, named)
-        return {name: self._greek(g, where, extrapolate) for name, g in self.family.greeks.items()}
+        domain, named = self.family.domain, self.family.greeks.items()
+        return {n: g for n, g in named if all(has_slope(domain, v) for v in g.names)}
 
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
         u, domain = self.network, self.family.domain
@@ -115,7 +126,7 @@ class SolutionMap(ABC):
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
     ) -> Sweep:
-        """Value and Greeks (or first derivatives) along one or two scalar variables.
+        """Value and Greeks (or first derivatives) along one or two scalar variables or entries.
 
         Args:
             over: which, each through its range.
@@ -131,12 +142,13 @@ class SolutionMap(ABC):
         names = [over] if isinstance(over, str) else list(over)
         domain, others = self.family.domain, by_name(at, named)
         axes, where = make_grid(domain, names, points, others)
-        value = self(where)
-        slopes = self.greeks(where) or {
-            f"∂u/∂{name}": self.grad(name, where) for name in scalars(domain)
+        value = self(where, extrapolate=True)  # not all of a grid need be allowed
+        slopes = self.greeks(where, extrapolate=True) or {
+            f"∂u/∂{name}": self.grad(name, where, extrapolate=True) for name in scalars(domain)
         }
+        gone = ~domain.contains(domain.where(None).join(where)).to(value.device)
         tables = {
-            name: table.reshape(value.shape)
+            name: table.reshape(value.shape).masked_fill(gone, torch.nan)
             for name, table in {"value": value, **slopes}.items()
             if table.numel() == value.numel()
         }

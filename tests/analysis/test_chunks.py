@@ -5,7 +5,7 @@ import torch
 
 from feynkac.analysis.chunks import gather, over_rows, over_values
 from feynkac.families import Box, Domain
-from feynkac.families.domain import in_blocks
+from feynkac.families.values import in_blocks
 
 DOMAIN = Domain(x=Box(0.0, 1.0, shape=(2,)), t=Box(0.0, 1.0), k=Box(0.0, 1.0))
 

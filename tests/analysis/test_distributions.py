@@ -155,7 +155,8 @@ def test_one_law_for_all_entries_or_one_for_each(generator):
 )
 def test_what_is_fixed_does_not_vary(name, value, entries, generator):
     assert (draws(generator, {name: value})[name] == entries).all()
-    assert Inputs(DOMAIN, {name: value}).random == [n for n in DOMAIN.measures if n != name]
+    others = [entry for entry in DOMAIN.entries if entry.partition("[")[0] != name]
+    assert list(Inputs(DOMAIN, {name: value}).columns) == others
 
 
 def test_samples_are_drawn_with_equal_chances(generator):
@@ -255,7 +256,7 @@ def test_inputs_that_make_no_sense_are_refused(given, message):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ({("a", "rho"): 0.5}, "correlation needs scalar variables, got 'rho'"),
+        ({("a", "rho"): 0.5}, "there is no variable 'rho'; there are: x, t, a"),
         ({("a", "x"): 0.5}, "correlation needs scalar variables, got 'x'"),
         ({("a", "t"): 0.5}, "t has no distribution, so it cannot be correlated"),
         ({("b", "a"): 0.5}, "b has no distribution, so it cannot be correlated"),
@@ -281,4 +282,4 @@ def test_correlations_that_cannot_be_are_refused(pairs, message):
 def test_samples_have_no_quantiles():
     inputs = Inputs(DOMAIN, {"a": [0.5, 1.0]})
     with pytest.raises(InputError, match="a is given by samples; indices need a distribution"):
-        inputs.transform("a", np.full((3, 1), 0.5))
+        inputs.transform(np.full((3, DOMAIN.dim), 0.5))

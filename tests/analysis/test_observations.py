@@ -165,7 +165,7 @@ def test_a_single_value_is_an_observation():
     [
         ({"free": []}, "name the variables to find, each once"),
         ({"free": ["sigma", "sigma"]}, "name the variables to find, each once"),
-        ({"free": ["vol"]}, "no variable 'vol' to find; there are: x, t, sigma, strike"),
+        ({"free": ["vol"]}, "no variable 'vol'; there are: x, t, sigma, strike"),
         ({"free": ["sigma", "x"]}, "x cannot be both given and free"),
         ({"known": {"x": 9.5, "t": T}}, "missing: strike"),
         ({"known": KNOWN | {"rho": 1.0}}, "unknown: rho"),

@@ -69,7 +69,7 @@ def test_without_named_greeks_a_sweep_has_first_derivatives(paraboloid, basket):
     [
         ({}, ["x", "x"], "one variable, or two different ones"),
         ({}, ["x", "t", "sigma"], "one variable, or two different ones"),
-        ({}, ["rho"], "cannot sweep 'rho'; the scalar variables are: x, t, sigma, strike"),
+        ({}, ["rho"], "no variable 'rho'; there are: x, t, sigma, strike"),
         ({"x": [9.1, 9.2, 9.3]}, ["t"], "a sweep starts from one input"),
         ({"x": [[9.1], [9.2]]}, ["t"], "a sweep starts from one input"),
         ({"x": 11.0}, ["t"], r"x = 11 lies outside \[9, 10\]"),

@@ -174,9 +174,10 @@ def test_exchangeable_variables_stay_so():
 @pytest.mark.parametrize(
     ("measures", "message"),
     [
-        ({"sgima": Box(0, 1)}, "no variable 'sgima'; the domain has x, t, sigma, strike"),
+        ({"sgima": Box(0, 1)}, "no variable 'sgima'; there are: x, t, sigma, strike"),
         ({"x": Box(0, 1, shape=(3,))}, r"has the variables .*'x': \(2,\).*give the same"),
-        ({"x": 9.5}, "Domain expects a Box for 'x', got float"),
+        ({"x": "wide"}, r"x gets a measure, such as Box\(0, 1\), or a value of shape \(2,\)"),
+        ({"x": [1.0, 2.0, 3.0]}, r"x gets a measure, .* got \[1.0, 2.0, 3.0\]"),
     ],
 )
 def test_a_domain_that_does_not_fit_is_refused(measures, message):

@@ -186,7 +186,7 @@ def test_what_the_data_do_not_tell_is_a_dash_and_null(put, tmp_path):
         ("x,strike,t,value\n9,11,0.5,2\n", ["--noise", "0"], "noise must be positive"),
         ("x,strike,t,value,noise\n9,11,1,2,1\n", ["--noise", "1"], "noise is a column of "),
         ("strike,t,value\n11,0.5,2\n", ["--free", "sigma,x"], "1 observations cannot determine 2"),
-        ("strike,t,value\n11,0.5,2\n", ["--free", "vol"], "no variable 'vol' to find; there are"),
+        ("strike,t,value\n11,0.5,2\n", ["--free", "vol"], "no variable 'vol'; there are"),
         (
             "strike,t,value\n11,0.5,2\n",
             ["--free", "t"],

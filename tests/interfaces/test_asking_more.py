@@ -276,7 +276,7 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
         ("greeks --at x=12,t=0.5,sigma=0.35,strike=11", "x = 12 lies outside [9, 10]"),
         ("greeks --at {at} --over x", "add --out FIGURE.png or --json"),
         ("greeks --at {at} --out x.png", "--out draws a sweep; add --over VARIABLE"),
-        ("greeks --at {at} --over y --json", "cannot sweep 'y'; the scalar variables are: x, t"),
+        ("greeks --at {at} --over y --json", "there is no variable 'y'; there are: x, t"),
         ("greeks --at {at} --over x --over x --json", "one variable, or two different ones"),
         ("greeks --at {at} --over x --over t --over sigma --json", "or two different ones"),
         ("greeks --at {at} --over x --out no/where/x.png", "cannot write no/where/x.png"),
@@ -287,7 +287,7 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
         ("uncertainty --given sigma=normal(0.3,-1)", "expected a number, or normal(mean,std)"),
         ("uncertainty --given t=0.5 --given t=1", "'t' is given twice"),
         ("uncertainty --correlation sigma,strike=1.5", "a number between -1 and 1"),
-        ("uncertainty --correlation sigma,rho=0.5", "needs scalar variables, got 'rho'"),
+        ("uncertainty --correlation sigma,rho=0.5", "there is no variable 'rho'"),
         ("uncertainty --correlation sigma,sigma=0.5", "expected two names and a number"),
         (
             "uncertainty --correlation x,t=0.9 --correlation t,sigma=0.9 --correlation x,sigma=-.9",

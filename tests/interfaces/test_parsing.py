@@ -222,6 +222,17 @@ def test_other_texts_are_not_seeds(text):
         parse_seeds(text)
 
 
+def test_a_value_fixes_a_variable_or_one_entry():
+    domain = fk.BasketPut(dim=2).domain
+    found = parse_domain("t=0.5,x=[9,10],strike=11", domain)
+    assert found == {"t": fk.Fixed(0.5), "x": fk.Fixed([9.0, 10.0]), "strike": fk.Fixed(11.0)}
+    assert parse_domain("x=9", domain)["x"] == fk.Fixed([9.0, 9.0])
+    assert parse_domain("x[1]=9.5, x[0]=9:9.5", domain) == {
+        "x[1]": fk.Fixed(9.5),
+        "x[0]": fk.Box(9.0, 9.5),
+    }
+
+
 def test_another_domain_keeps_the_shapes():
     found = parse_domain("x=8:12, t=0.02:5,sigma=log(0.05,0.8)", fk.BasketPut(dim=2).domain)
     assert found["x"] == fk.Box(8.0, 12.0, shape=(2,))
@@ -232,8 +243,10 @@ def test_another_domain_keeps_the_shapes():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rho=0:1", "there is no variable 'rho'; the domain has"),
-        ("t=5", "cannot read 't=5'; expected name=low:high"),
+        ("rho=0:1", "there is no variable 'rho'; there are: "),
+        ("t=true", "cannot read 't=true'; expected name=low:high"),
+        ("t=[1,2]", "Fixed numbers"),
+        ("x[0]=9", "there is no entry"),
         ("t=0:1,t=0:2", "cannot read 't=0:2'"),
         ("t=uniform(0,1)", "cannot read"),
         ("t=normal(0,1)", "cannot read"),

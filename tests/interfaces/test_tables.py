@@ -61,10 +61,16 @@ def test_vectors_and_matrices_have_a_column_an_entry(read, comma):
     entries = ",".join(f'"sigma[{i}{comma}{j}]"' for i in (1, 0) for j in (0, 1))
     text = f"x[1],x[0],value,{entries}\n0.1,0.2,5,1,2,3,4\n0.3,0.4,6,5,6,7,8\n"
     found = read(text, MATRIX, ["k"])
-    assert as_lists(found) == {
-        "x": [[0.2, 0.1], [0.4, 0.3]],
-        "sigma": [[[3.0, 4.0], [1.0, 2.0]], [[7.0, 8.0], [5.0, 6.0]]],
-    }
+    joined = MATRIX.split(MATRIX.join({**found.known, "t": 0.0, "k": 0.0}))
+    assert joined.x.tolist() == [[0.2, 0.1], [0.4, 0.3]]
+    assert joined.p.sigma.tolist() == [[[3.0, 4.0], [1.0, 2.0]], [[7.0, 8.0], [5.0, 6.0]]]
+
+
+def test_one_entry_may_be_free_and_another_known(read):
+    found = read("x[0],value\n0.1,2\n0.2,3\n", MATRIX, ["x[1]"])
+    assert as_lists(found) == {"x[0]": [0.1, 0.2]}
+    with pytest.raises(InputError, match=r"has a column 'x\[1\]', but x\[1\] is a free variable"):
+        read("x[1],value\n0.1,2\n", MATRIX, ["x[1]"])
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,6 @@ def test_what_is_wrong_is_named(read, content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x[0],value\n1,2\n", r"has 'x\[0\]' but no column 'x\[1\]'"),
         ("x,value\n1,2\n", r"has a column 'x'; expected some of: x\[0\], x\[1\], t, sigma\[0,0\]"),
         ("x[2],value\n1,2\n", r"has a column 'x\[2\]'"),
         ("x[0],x[1],value\n1,0,2\n1,-3,2\n", r"row 2: x\[1\] = -3 lies outside \[0, 1\]"),

@@ -111,3 +111,17 @@ def test_the_best_is_the_finished_one_with_the_smallest_error(trials):
         trials.write(Trial(number, {}, FEW, status))
         (trials.path(number) / "metrics.jsonl").write_text(f'{{"l1": {l1}}}\n')
     assert trials.best().number == 2
+
+
+def test_a_search_may_be_on_another_domain(tmp_path):
+    ours = {"t": fk.Box(0.0, 2.0), "sigma": fk.Fixed(0.3)}
+    search, _ = make_search("black-scholes", {}, "fast", "1s", 3, {}, ours)
+    assert search.found() == fk.BlackScholes().on(**ours)
+    Trials(tmp_path).claim(search)
+    again = Trials(tmp_path).search()
+    assert again == search
+    assert again.found() == fk.BlackScholes().on(**ours)
+    plain, _ = make_search("black-scholes", {}, "fast", "1s", 3, {})
+    assert plain.folder_name != search.folder_name
+    with pytest.raises(ArtifactError, match="holds a search with other settings"):
+        Trials(tmp_path).require(plain)

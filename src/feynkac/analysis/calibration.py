@@ -19,6 +19,8 @@ from feynkac.errors import InputError
 
 STARTS = 128
 DESCENTS = 4
+WAY_POINTS = 129  # between the start and the end of a descent that leaves what is allowed
+NEXT_TO = 0.02  # of the box: closer to what is not allowed is at its edge
 JUDGES = 2048  # observations that choose the starts; all of them choose among the ends
 EDGE = 1e-3  # of the box: closer is on the boundary
 UNKNOWN = 12.0**-0.5  # standard deviation of a uniform variable on the unit interval
@@ -101,8 +103,9 @@ def calibrate(
         raise InputError(f"unknown method {method!r}; expected one of: {', '.join(methods)}.")
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
-    found = [methods[method](problem, start) for start in _best_starts(problem, seed)]
-    ends = np.stack([end for end, _ in found])
+    starts = _best_starts(problem, seed)
+    found = [methods[method](problem, start) for start in starts]
+    ends = _allowed(problem, starts, np.stack([end for end, _ in found]))
     best = ends[np.argmin(problem.misfit(ends))]
     return _summary(problem, best, confidence, STARTS + sum(count for _, count in found))
 
@@ -111,7 +114,19 @@ def _best_starts(problem: Problem, seed: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
     theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    allowed = problem.allowed(theta)
+    theta = theta[allowed] if allowed.any() else theta
     return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
+
+
+def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
+    """The ends; of descents that left what the family allows, what is allowed of the way there."""
+    if problem.allowed(ends).all():
+        return ends
+    share = np.linspace(0.0, 1.0, WAY_POINTS)[:, None, None]
+    way = (starts + share * (ends - starts)).reshape(-1, starts.shape[-1])
+    kept = way[problem.allowed(way)]
+    return kept if len(kept) else ends
 
 
 def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
@@ -162,6 +177,7 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
     warnings = [
         *(_unidentified(problem, spread, directions) if np.isfinite(variance) else [NO_NOISE]),
         *_on_the_boundary(problem, theta),
+        *_not_allowed(problem, theta),
         *_misfit(problem, r, chi_square),
     ]
     return Calibration(
@@ -223,6 +239,18 @@ def _on_the_boundary(problem: Problem, theta: Array) -> list[str]:
             problem.labels, problem.physical(theta), low, high, theta, strict=True
         )
         if min(t, 1.0 - t) < EDGE
+    ]
+
+
+def _not_allowed(problem: Problem, theta: Array) -> list[str]:
+    """Where the best fit is next to what the family does not allow."""
+    sides = [theta + side * np.eye(len(theta)) for side in (-NEXT_TO, NEXT_TO)]
+    around = np.concatenate([theta[None], *sides]).clip(0.0, 1.0)
+    if problem.allowed(around).all():
+        return []
+    return [
+        "the fit lies at the edge of what the family's `allowed` allows; the best one may be "
+        "outside. Sample the posterior, or free fewer variables."
     ]
 
 

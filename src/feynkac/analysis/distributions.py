@@ -16,7 +16,9 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
-from feynkac.families.measures.measure import Quantiles
+from feynkac.families.measures.fixed import Fixed
+from feynkac.families.measures.measure import Measure, Quantiles
+from feynkac.families.rejection import accept
 
 Array = NDArray[np.float64]
 MOST_OUTSIDE = 0.5
@@ -24,26 +26,36 @@ MOST_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class Inputs:
-    """The law of Ξ over a domain; a variable that is not named has the measure of the domain."""
+    """The law of Ξ over a domain; a variable that is not named has the measure of the domain.
+
+    Single entries may be named too, as `x[1]`; the others keep the law of their variable. Where the
+    domain allows only a part of the box, Ξ is drawn from that part.
+    """
 
     domain: Domain
     given: Mapping[str, Any] = field(default_factory=dict)
     correlation: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if unknown := [name for name in self.given if name not in self.domain.measures]:
-            known = ", ".join(self.domain.measures)
-            raise InputError(f"there is no variable {unknown[0]!r}; there are: {known}.")
         for name in self.given:
             self._outside(name)
-        if self.domain.join({n: self._fixed(n) for n in self.domain.measures}).ndim > 2:
+        middles = {n: self._middle(n) for n in (*self.domain.measures, *self.given)}
+        if self.domain.where(None).join(middles).ndim > 2:
             raise InputError("samples are a list of values: one axis more than the variable has.")
         self._root()
 
     @property
-    def random(self) -> list[str]:
-        """Variables that are not fixed."""
-        return [name for name in self.domain.measures if self._kind(name) != "fixed"]
+    def columns(self) -> dict[str, int]:
+        """The random entries by name, and where they stand in the flat input."""
+        still = {
+            column
+            for name in self.given
+            if self._kind(name) == "fixed"
+            for column in self._where(name)
+        }
+        moves = self.domain.varies.tolist()
+        free = (i for i in range(self.domain.dim) if moves[i] and i not in still)
+        return {self.domain.entries[i]: i for i in free}
 
     @property
     def warnings(self) -> list[str]:
@@ -52,103 +64,149 @@ class Inputs:
         for name in self.given:
             if (share := self._outside(name)) > 1e-6:
                 found.append(
-                    f"{share:.2%} of {name} would lie outside {self.domain.measures[name]}; "
+                    f"{share:.2%} of {name} would lie outside {self._range(name)}; "
                     "its distribution is cut there."
                 )
         return found
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
         """Independent draws.  Shape: `(count, dim)`, float64."""
-        where = self.domain.slices()
+        if self.domain.rule is None:
+            return self._draw(count, generator)
+        return accept(lambda n: self._draw(n, generator), self.domain.allowed, count)
+
+    def _draw(self, count: int, generator: torch.Generator) -> Tensor:
         normal = torch.randn(count, self.domain.dim, generator=generator, dtype=torch.float64)
         row = torch.randint(2**62, (count,), generator=generator)
         uniform = stats.norm.cdf(normal.numpy() @ self._root().T)
-        parts = [
-            measure.draw(torch.as_tensor(uniform[:, where[n]]), generator)
-            if self._kind(n) == "sampler"
-            else self.transform(n, uniform[:, where[n]], row)
-            for n, measure in self.domain.measures.items()
-        ]
-        return torch.cat(parts, dim=-1)
+        return self.transform(uniform, row, generator)
 
-    def transform(self, name: str, uniform: Array, row: Tensor | None = None) -> Tensor:
-        """A variable from uniforms on (0, 1).  Shape: `(count, size)` → `(count, size)`."""
-        box, kind = self.domain.measures[name], self._kind(name)
+    def transform(
+        self, uniform: Array, row: Tensor | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Inputs from uniforms on (0, 1).  Shape: `(count, dim)` → `(count, dim)`.
+
+        Args:
+            uniform: one number per entry.
+            row: which of given samples to take.
+            generator: for measures that are known by their draws alone.
+        """
+        where, flat = self.domain.slices(), torch.as_tensor(uniform).clone()
+        for name, measure in self.domain.measures.items():
+            if name not in self.given:
+                flat[:, where[name]] = _measured(name, measure, flat[:, where[name]], generator)
+        for name in sorted(self.given, key=lambda text: "[" in text):  # entries say more
+            columns = self.domain.place(name).columns
+            flat[:, columns] = self._transformed(name, uniform[:, columns], row)
+        return flat
+
+    def _transformed(self, name: str, uniform: Array, row: Tensor | None) -> Tensor:
+        """What is given.  Shape: `(count, size)` → `(count, size)`."""
+        kind, law = self._kind(name), self.given[name]
+        shape, size = self.domain.place(name).shape, uniform.shape[-1]
         if kind == "fixed":
-            value = torch.as_tensor(_array(name, self.given[name])).reshape(-1)
-            return value.expand(len(uniform), box.size)
+            return torch.as_tensor(_array(name, law)).reshape(-1).expand(len(uniform), size)
         if kind == "samples":
             if row is None:
                 raise InputError(f"{name} is given by samples; indices need a distribution.")
-            samples = torch.as_tensor(_array(name, self.given[name]))
-            return samples.reshape(-1, box.size)[row % len(samples)]
-        if kind == "sampler":
-            raise InputError(f"{name} is given by a sampler; indices need a distribution.")
-        if kind == "measure":
-            assert isinstance(box, Quantiles)
-            return box.quantile(torch.as_tensor(uniform))
-        (low, high), law = self._edges(name), self.given[name]
+            samples = torch.as_tensor(_array(name, law))
+            return samples.reshape(-1, size)[row % len(samples)]
+        low, high = self._edges(name)
         a, b = law.cdf(low), law.cdf(high)
-        share = a + (b - a) * uniform.reshape(-1, *box.shape)
+        share = a + (b - a) * uniform.reshape(-1, *shape)
         return torch.as_tensor(np.clip(law.ppf(share), low, high).reshape(uniform.shape))
 
     def _kind(self, name: str) -> str:
-        value = self.given.get(name)
-        if value is None:
-            return "measure" if isinstance(self.domain.measures[name], Quantiles) else "sampler"
+        value = self.given[name]
         if hasattr(value, "ppf"):
             return "law"
-        rank = len(self.domain.measures[name].shape)
+        rank = len(self.domain.place(name).shape)
         return "samples" if _array(name, value).ndim == rank + 1 else "fixed"
 
-    def _fixed(self, name: str) -> Any:
-        if self._kind(name) in ("fixed", "samples"):
+    def _middle(self, name: str) -> Any:
+        """A value of the variable, or the samples of it."""
+        if name in self.given and self._kind(name) != "law":
             return _array(name, self.given[name])
         low, high = self._edges(name)
         return (low + high) / 2
 
+    def _where(self, name: str) -> range:
+        columns = self.domain.place(name).columns
+        return range(columns.start, columns.stop)
+
     def _edges(self, name: str) -> tuple[Array, Array]:
-        box = self.domain.measures[name]
-        return np.reshape(box.low, box.shape), np.reshape(box.high, box.shape)
+        place = self.domain.place(name)
+        low, high = (
+            side[place.columns].numpy().reshape(place.shape) for side in self.domain.bounds
+        )
+        return low, high
+
+    def _range(self, name: str) -> str:
+        place = self.domain.place(name)
+        low, high = self._edges(name)
+        return str(self.domain.measures[name]) if place.index is None else f"[{low:g}, {high:g}]"
 
     def _outside(self, name: str) -> float:
         """Probability outside the box, at its worst coordinate."""
         if self._kind(name) != "law":
             return 0.0
-        box, law = self.domain.measures[name], self.given[name]
+        if not self.domain.varies[self.domain.place(name).columns].all():
+            free = ", ".join(self.domain.free)
+            raise InputError(f"{name} is fixed and cannot be random; there are: {free}.")
+        law, shape = self.given[name], self.domain.place(name).shape
         low, high = self._edges(name)
         try:
-            share = float(np.max(np.broadcast_to(law.cdf(low) + law.sf(high), box.shape)))
+            share = float(np.max(np.broadcast_to(law.cdf(low) + law.sf(high), shape)))
         except ValueError as error:
             raise InputError(
-                f"the distribution of {name} does not fit its shape {box.shape}."
+                f"the distribution of {name} does not fit its shape {shape}."
             ) from error
         if not share <= MOST_OUTSIDE:
             raise InputError(
-                f"the distribution of {name} lies {share:.0%} outside {box}, where the solution "
-                "was trained; choose another, or train on a larger domain."
+                f"the distribution of {name} lies {share:.0%} outside {self._range(name)}, where "
+                "the solution was trained; choose another, or train on a larger domain."
             )
         return share
 
     def _root(self) -> Array:
         """A factor of the correlation matrix of all inputs."""
-        matrix, where = np.eye(self.domain.dim), self.domain.slices()
+        matrix = np.eye(self.domain.dim)
         for (a, b), value in self.correlation.items():
             if a == b or (b, a) in self.correlation:
                 raise InputError(f"{a}, {b}: give a correlation of two different variables, once.")
             if not abs(value) < 1.0:
                 raise InputError(f"a correlation lies between -1 and 1, got {value} of {a}, {b}.")
-            for name in (a, b):
-                if name not in where or where[name].stop - where[name].start != 1:
-                    raise InputError(f"correlation needs scalar variables, got {name!r}.")
-                if self._kind(name) not in ("measure", "law"):
-                    raise InputError(f"{name} has no distribution, so it cannot be correlated.")
-            i, j = where[a].start, where[b].start
+            i, j = (self._correlated(name) for name in (a, b))
             matrix[i, j] = matrix[j, i] = value
         try:
             return np.asarray(np.linalg.cholesky(matrix))
         except np.linalg.LinAlgError as error:
             raise InputError("the correlations are not those of any random variables.") from error
+
+    def _correlated(self, name: str) -> int:
+        """The column of a scalar variable, or of one entry, that has quantiles."""
+        place = self.domain.place(name)
+        if place.size != 1:
+            raise InputError(f"correlation needs scalar variables, got {name!r}.")
+        column, drawn = place.columns.start, self.domain.measures[place.name]
+        covers = [n for n in self.given if column in self._where(n)]
+        kinds = [self._kind(n) for n in covers] or [
+            "law" if isinstance(drawn, Quantiles) else "sampler"
+        ]
+        if kinds != ["law"] or not self.domain.varies[column]:
+            raise InputError(f"{name} has no distribution, so it cannot be correlated.")
+        return int(column)
+
+
+def _measured(
+    name: str, measure: Measure, uniform: Tensor, generator: torch.Generator | None
+) -> Tensor:
+    """A variable by the measure of the domain.  Shape: `(count, size)` → `(count, size)`."""
+    if isinstance(measure, Quantiles):
+        return measure.quantile(uniform)
+    if generator is None and not isinstance(measure, Fixed):
+        raise InputError(f"{name} is given by a sampler; indices need a distribution.")
+    return measure.draw(uniform, generator or torch.Generator())
 
 
 def _array(name: str, value: Any) -> Array:

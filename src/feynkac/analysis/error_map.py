@@ -13,6 +13,7 @@ from torch import Tensor
 
 from feynkac.analysis.certificates import Certificate
 from feynkac.analysis.debiasing import MeanError, mean_absolute
+from feynkac.analysis.sweep import scalars
 from feynkac.analysis.uncertainty import Figure
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
@@ -75,8 +76,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
     l1 = mean_absolute(signed, noise, found.confidence)
     discretisation = (found.discretisation / scale).mean().item()
     i = int(signed.abs().argmax())
-    scalars = [name for name, box in domain.measures.items() if box.size == 1][:MOST_PROFILES]
-    columns = domain.slices()
+    names, columns = scalars(domain)[:MOST_PROFILES], domain.slices()
     return ErrorMap(
         mean=Figure(l1.value, l1.se),
         interval=(max(0.0, l1.low - discretisation), l1.high + discretisation),
@@ -89,7 +89,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
         },
         profiles={
             name: _profile(inputs[:, columns[name].start].double(), signed, noise, domain, name)
-            for name in scalars
+            for name in names
         },
         inputs=count,
     )

@@ -266,7 +266,8 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
 def _linear_residual(points: Tensor, truth: Tensor, domain: Domain) -> Tensor:
     """Leave-one-out residuals of the linear fit: e / (1 − h), h the leverage."""
     device = points.device
-    features = (points.double() - domain.mean.to(device)) / domain.std.to(device)
+    centred = (points.double() - domain.mean.to(device)) / domain.std.to(device)
+    features = centred[:, domain.varies.to(device)]
     features = torch.cat([features, torch.ones_like(features[:, :1])], dim=-1)
     if len(features) <= features.shape[-1]:
         return torch.full_like(truth, torch.nan)

@@ -24,6 +24,7 @@ from feynkac.analysis.chunks import ROWS
 from feynkac.analysis.partials import Map, gradient
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.names import parse_name
 
 Array = NDArray[np.float64]
 ALL = slice(None)
@@ -54,26 +55,18 @@ class Problem:
 
     @cached_property
     def columns(self) -> list[int]:
-        """Of the free variables in the flat input."""
-        where = self.domain.slices()
-        return [i for name in self.free for i in range(where[name].start, where[name].stop)]
+        """Of the free variables in the flat input; what is fixed is not among them."""
+        return free_columns(self.domain, self.free)
 
     @cached_property
     def labels(self) -> list[str]:
         """One name per entry of θ, such as sigma or sigma[0, 1]."""
-        found = []
-        for name in self.free:
-            shape = self.domain.measures[name].shape
-            indices = np.ndindex(*shape)
-            found += [f"{name}{list(index)}" if shape else name for index in indices]
-        return found
+        return [self.domain.entries[column] for column in self.columns]
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of the free variables."""
-        measures = [self.domain.measures[name] for name in self.free]
-        low = np.array([v for measure in measures for v in measure.low])
-        high = np.array([v for measure in measures for v in measure.high])
+        low, high = (side[self.columns].numpy() for side in self.domain.bounds)
         return low, high
 
     @cached_property
@@ -111,6 +104,13 @@ class Problem:
         inputs = known.expand(*theta.shape[:-1], *known.shape).clone()
         inputs[..., self.columns] = torch.as_tensor(self.physical(theta)).unsqueeze(-2)
         return inputs
+
+    def allowed(self, theta: Array) -> NDArray[np.bool_]:
+        """Whether all inputs are, see `Coupled`.  Shape: θ `(m, p)` → `(m,)`, bool."""
+        if self.domain.rule is None:
+            return np.ones(len(theta), dtype=bool)
+        blocks = (self.domain.allowed(self.at(each)).all() for each in theta)
+        return np.array([bool(found) for found in blocks])
 
     def residuals(self, theta: Array) -> Array:
         """r.  Shape: θ `(…, p)` → `(…, n)`."""
@@ -164,7 +164,7 @@ def make_problem(
     Args:
         u: the solution map.
         domain: of u; free variables stay inside it.
-        free: names of the variables to find.
+        free: names of the variables to find, or of single entries such as x[1].
         known: all other variables, one value for all observations or one each.
         values: what was observed, `(n,)`.
         noise: its standard deviation, a number or `(n,)`.
@@ -172,25 +172,22 @@ def make_problem(
     """
     if not free or len(set(free)) < len(free):
         raise InputError("name the variables to find, each once.")
-    if unknown := [name for name in free if name not in domain.measures]:
-        known_names = ", ".join(domain.measures)
-        raise InputError(f"there is no variable {unknown[0]!r} to find; there are: {known_names}.")
-    if both := [name for name in free if name in known]:
-        raise InputError(f"{both[0]} cannot be both given and free.")
+    columns = free_columns(domain, free)
+    _require_unknown(domain, columns, known)
     observed = numbers("values", values)
     count = len(observed)
-    middles = {n: np.reshape(_middle(domain, n), domain.measures[n].shape) for n in free}
-    inputs = domain.join({**known, **middles})
+    middles = {domain.entries[column]: domain.mean[column].item() for column in columns}
+    inputs = domain.where(None).join({**known, **middles})
     if inputs.ndim == 1:
         inputs = inputs.expand(count, -1)
     if inputs.ndim != 2 or len(inputs) != count:
         raise InputError(
             f"there are {count} values, but the inputs have shape {tuple(inputs.shape[:-1])}."
         )
-    unknowns = sum(domain.measures[name].size for name in free)
-    if count < unknowns:
+    if count < len(columns):
         raise InputError(
-            f"{count} observations cannot determine {unknowns} numbers; give more, or free fewer."
+            f"{count} observations cannot determine {len(columns)} numbers; give more, or free "
+            "fewer."
         )
     spread = None if noise is None else _spread("noise", noise, count)
     if spread is not None and not (spread > 0).all():
@@ -201,8 +198,43 @@ def make_problem(
     return Problem(u, domain, tuple(free), inputs, observed, spread, error)
 
 
-def _middle(domain: Domain, name: str) -> Array:
-    return np.asarray(domain.mean[domain.slices()[name]].numpy())
+def free_columns(domain: Domain, free: Sequence[str]) -> list[int]:
+    """The columns of what is to be found, without fixed entries of a variable.
+
+    Raises:
+        InputError: a name is unknown or fixed, or says what another one says.
+
+    Example:
+        >>> from feynkac.families import Box, Domain
+        >>> free_columns(Domain(x=Box([0, 1], [0, 2]), t=Box(0, 1)), ["t", "x[1]"])
+        [2, 1]
+    """
+    places = [domain.place(name).columns for name in free]
+    found = [[i for i in range(p.start, p.stop) if domain.varies[i]] for p in places]
+    for name, columns in zip(free, found, strict=True):
+        if not columns:
+            raise InputError(
+                f"{name} is fixed and cannot be found; there are: {', '.join(domain.free)}."
+            )
+    flat = [column for columns in found for column in columns]
+    if len(set(flat)) < len(flat):
+        raise InputError("name the variables to find, each once.")
+    return flat
+
+
+def _require_unknown(domain: Domain, columns: Sequence[int], known: Mapping[str, Any]) -> None:
+    """Refuse a variable that is given and to be found."""
+    for name in (name for name in known if parse_name(name)[0] in domain.measures):
+        place = domain.place(name)
+        both = [domain.entries[i] for i in columns if place.columns.start <= i < place.columns.stop]
+        if not both:
+            continue
+        if place.size == len(both):
+            raise InputError(f"{name} cannot be both given and free.")
+        raise InputError(
+            f"{name} cannot be given, since {both[0]} is free; give its other entries one by one, "
+            f"by names like {both[0]}."
+        )
 
 
 def _spread(name: str, given: Any, count: int) -> Array:

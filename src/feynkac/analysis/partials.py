@@ -17,13 +17,14 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.capabilities import Greek
 from feynkac.families.domain import Domain
+from feynkac.families.names import Place
 
 Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""
 
 
 def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
-    """∂u/∂name.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
+    """∂u/∂name, of a variable or one entry.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
 
     Example:
         >>> from feynkac.families import Box, Domain
@@ -31,8 +32,8 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
         >>> partial(lambda v: v[..., :1] * v[..., 1:] ** 2, domain, "t", torch.tensor([[2.0, 3.0]]))
         tensor([12.])
     """
-    where = _columns(domain, name)
-    return _shaped(gradient(u, inputs)[..., where], domain, name)
+    place = _moving(domain, name)
+    return _shaped(gradient(u, inputs)[..., place.columns], place)
 
 
 def gradient(u: Map, inputs: Tensor) -> Tensor:
@@ -51,13 +52,12 @@ def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> 
         >>> hessian(u, domain, "x", "t", torch.tensor([[2.0, 3.0]]))
         tensor([6.])
     """
-    rows, columns = _columns(domain, first), _columns(domain, second)
+    rows, columns = _moving(domain, first), _moving(domain, second)
     with differentiable(inputs) as at:
-        slopes, pull = _pull_back(lambda v: _gradient(u, v)[..., rows], at)
+        slopes, pull = _pull_back(lambda v: _gradient(u, v)[..., rows.columns], at)
         units = torch.eye(slopes.shape[-1], dtype=slopes.dtype, device=slopes.device)
-        block = [pull(unit.expand_as(slopes))[..., columns] for unit in units]
-    shape = (*domain.measures[first].shape, *domain.measures[second].shape)
-    return torch.stack(block, dim=-2).reshape((*inputs.shape[:-1], *shape))
+        block = [pull(unit.expand_as(slopes))[..., columns.columns] for unit in units]
+    return torch.stack(block, dim=-2).reshape((*inputs.shape[:-1], *rows.shape, *columns.shape))
 
 
 def along(u: Map, inputs: Tensor, direction: Tensor) -> Tensor:
@@ -70,21 +70,19 @@ def along(u: Map, inputs: Tensor, direction: Tensor) -> Tensor:
 
 def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
     """A first or second derivative.  Shape: `(…, dim)` → `(…, *shape of its first variable)`."""
-    for name in greek.names:
-        _columns(domain, name)  # refuse an unknown one
+    place, *others = (_moving(domain, name) for name in greek.names)
     first, *rest = greek.names
     if not rest:
         return greek.sign * partial(u, domain, first, inputs)
-    if len(rest) > 1 or (rest[0] != first and domain.measures[rest[0]].size > 1):
+    if len(rest) > 1 or (rest[0] != first and others[0].size > 1):
         raise InputError(
             f"{greek.names} is not a Greek: expected one variable, or two, the second being the "
             "first again or a scalar."
         )
     block = hessian(u, domain, first, rest[0], inputs)
-    sizes = (domain.measures[first].size, domain.measures[rest[0]].size)
-    columns = block.reshape((*inputs.shape[:-1], *sizes))
+    columns = block.reshape((*inputs.shape[:-1], place.size, others[0].size))
     kept = columns.diagonal(dim1=-2, dim2=-1) if first == rest[0] else columns[..., 0]
-    return greek.sign * _shaped(kept, domain, first)
+    return greek.sign * _shaped(kept, place)
 
 
 def traced(inputs: Tensor) -> bool:
@@ -142,12 +140,26 @@ def _total(values: Tensor, inputs: Tensor) -> Tensor:
     return values.sum()
 
 
-def _columns(domain: Domain, name: str) -> slice:
-    if name not in domain.measures:
-        known = ", ".join(domain.measures)
-        raise InputError(f"there is no variable {name!r} to differentiate; there are: {known}.")
-    return domain.slices()[name]
+def has_slope(domain: Domain, name: str) -> bool:
+    """Whether u is known along a variable, since it is not fixed, not even in part.
+
+    Example:
+        >>> from feynkac.families import Box, Domain, Fixed
+        >>> domain = Domain(x=Box(0, 1), t=Box(0, 1), sigma=Fixed(0.3))
+        >>> has_slope(domain, "x"), has_slope(domain, "sigma")
+        (True, False)
+    """
+    return bool(domain.varies[domain.place(name).columns].all())
 
 
-def _shaped(values: Tensor, domain: Domain, name: str) -> Tensor:
-    return values.reshape((*values.shape[:-1], *domain.measures[name].shape))
+def _moving(domain: Domain, name: str) -> Place:
+    """The place of what u is differentiated in."""
+    place = domain.place(name)
+    if not has_slope(domain, name):
+        free = ", ".join(domain.free)
+        raise InputError(f"{name} is fixed, so u has no derivative in it; there are: {free}.")
+    return place
+
+
+def _shaped(values: Tensor, place: Place) -> Tensor:
+    return values.reshape((*values.shape[:-1], *place.shape))

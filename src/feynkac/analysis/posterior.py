@@ -100,10 +100,14 @@ def sample_posterior(
     walkers = max(WALKERS, 2 * size + 2)
     rng = np.random.default_rng(seed)
     first = _first(problem, start, CANDIDATES * walkers, rng)
+    first = first[problem.allowed(first)]
     if prior is not None:
         first = first[np.isfinite(_log_prior(problem, prior, first))]
     if len(first) < walkers:
-        raise InputError("the prior gives no weight to the domain near the best fit.")
+        raise InputError(
+            "the prior, or what the family allows, gives no weight to the domain near the best "
+            "fit; widen it, or start from another calibration."
+        )
 
     def log_density(theta: Array) -> Array:
         return _log_density(problem, prior, theta)
@@ -126,7 +130,7 @@ def _first(problem: Problem, start: Calibration, walkers: int, rng: np.random.Ge
 
 
 def _log_density(problem: Problem, prior: Prior | None, theta: Array) -> Array:
-    inside = ((theta >= 0.0) & (theta <= 1.0)).all(-1)
+    inside = problem.allowed(theta) & ((theta >= 0.0) & (theta <= 1.0)).all(-1)
     found = np.full(len(theta), -np.inf)
     if inside.any():
         square = problem.misfit(theta[inside])

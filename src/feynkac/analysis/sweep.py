@@ -20,7 +20,7 @@ class Sweep:
     at: dict[str, Any]
     """The fixed variables."""
     values: dict[str, Tensor]
-    """By name: the value, and Greeks or first derivatives."""
+    """By name: the value, and Greeks or first derivatives; NaN where the family allows no input."""
     warnings: list[str] = field(default_factory=list)
 
     def record(self) -> dict[str, Any]:
@@ -28,7 +28,7 @@ class Sweep:
         return {
             "over": {name: axis.tolist() for name, axis in self.over.items()},
             "at": self.at,
-            "surfaces": {name: values.tolist() for name, values in self.values.items()},
+            "surfaces": {name: _plain(values) for name, values in self.values.items()},
             "warnings": self.warnings,
         }
 
@@ -36,34 +36,43 @@ class Sweep:
 def make_grid(
     domain: Domain, over: Sequence[str], points: int, at: Mapping[str, Any]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Axes through the ranges of scalar variables, and all variables on their grid.
+    """Axes through the ranges of scalar variables or entries, and all variables on their grid.
 
     Raises:
-        InputError: more than two variables, the same twice, one that is not a scalar, or several
-            values of the others.
+        InputError: more than two variables, the same twice, one that is not a scalar or is fixed,
+            or several values of the others.
     """
     if not 1 <= len(over) <= 2 or len(set(over)) < len(over):
         raise InputError("a sweep needs one variable, or two different ones.")
-    for name in over:
-        if name not in scalars(domain):
-            raise InputError(
-                f"cannot sweep {name!r}; the scalar variables are: {', '.join(scalars(domain))}."
-            )
-    if domain.join({**at, **{n: domain.measures[n].low[0] for n in over}}).ndim > 1:
+    columns = [_column(domain, name) for name in over]
+    low, high = (side[columns].tolist() for side in domain.bounds)
+    if domain.where(None).join({**at, **dict(zip(over, low, strict=True))}).ndim > 1:
         raise InputError("a sweep starts from one input; give one value per variable.")
-    axes = {
-        n: torch.linspace(
-            domain.measures[n].low[0], domain.measures[n].high[0], points, dtype=torch.float64
-        )
-        for n in over
-    }
+    ranges = zip(over, low, high, strict=True)
+    axes = {name: torch.linspace(a, b, points, dtype=torch.float64) for name, a, b in ranges}
     grid = torch.meshgrid(*axes.values(), indexing="ij")
-    moved = {
-        n: g.reshape(*g.shape, *domain.measures[n].shape) for n, g in zip(over, grid, strict=True)
-    }
+    shapes = [domain.place(name).shape for name in over]
+    moved = {n: g.reshape(*g.shape, *s) for n, g, s in zip(over, grid, shapes, strict=True)}
     return axes, {**at, **moved}
 
 
+def _column(domain: Domain, name: str) -> int:
+    """Of a scalar variable, or of one entry."""
+    place = domain.place(name)
+    if place.size > 1 or not domain.varies[place.columns].all():
+        names = ", ".join(scalars(domain))
+        entries = ", and entries such as x[0]" * any("[" in entry for entry in domain.entries)
+        raise InputError(f"cannot sweep {name!r}; the scalar variables are: {names}{entries}.")
+    return int(place.columns.start)
+
+
 def scalars(domain: Domain) -> list[str]:
-    """The variables with one entry."""
-    return [name for name, box in domain.measures.items() if box.size == 1]
+    """The variables with one entry that varies."""
+    return [name for name, box in domain.measures.items() if box.size == 1 and name in domain.free]
+
+
+def _plain(values: Tensor) -> Any:
+    """Nested numbers, None for NaN."""
+    known = values.double().numpy().astype(object)
+    known[values.isnan().numpy()] = None
+    return known.tolist()

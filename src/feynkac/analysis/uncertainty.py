@@ -113,7 +113,7 @@ def propagate(
     if bad := [q for q in quantiles if not 0.0 < q < 1.0]:
         raise InputError(f"a quantile lies between 0 and 1, got {bad[0]}.")
     generator = torch.Generator().manual_seed(seed)
-    columns = _scalars(inputs)
+    columns = inputs.columns
     values, sums, pilot = [], np.zeros((7, len(columns))), None
     for start in range(0, samples, ROWS_AT_ONCE):
         block = inputs.sample(min(ROWS_AT_ONCE, samples - start), generator)
@@ -137,16 +137,6 @@ def propagate(
         samples=samples,
         warnings=inputs.warnings,
     )
-
-
-def _scalars(inputs: Inputs) -> dict[str, int]:
-    """Columns of the random variables, entry by entry."""
-    where, found = inputs.domain.slices(), {}
-    for name in inputs.random:
-        shape = inputs.domain.measures[name].shape
-        for i, index in enumerate(np.ndindex(*shape)):
-            found[f"{name}{list(index)}" if shape else name] = where[name].start + i
-    return found
 
 
 class _Pilot(NamedTuple):
@@ -277,7 +267,12 @@ def sobol_indices(
         raise InputError(f"the size of the base sample must be a power of two, got {base}.")
     if inputs.correlation:
         raise InputError("Sobol' indices need independent inputs; omit the correlation.")
-    columns = _scalars(inputs)
+    if inputs.domain.rule is not None:
+        raise InputError(
+            "Sobol' indices need independent inputs, but the family's `allowed` couples them; "
+            "choose a box in which all inputs are allowed, by a family without Coupled."
+        )
+    columns = inputs.columns
     if not columns:
         raise InputError("no input is random, so there is no variance to explain.")
     problem = {
@@ -308,10 +303,8 @@ def _split(uniform: Array) -> list[Array]:
 
 
 def _evaluate(u: Map, inputs: Inputs, uniform: Array) -> Array:
-    where = inputs.domain.slices()
-    parts = [inputs.transform(n, uniform[:, where[n]]) for n in inputs.domain.measures]
     with torch.no_grad():
-        return np.asarray(u(torch.cat(parts, dim=-1)).squeeze(-1).double().numpy())
+        return np.asarray(u(inputs.transform(uniform)).squeeze(-1).double().numpy())
 
 
 def _shares(

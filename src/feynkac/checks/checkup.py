@@ -15,7 +15,13 @@ import torch
 from feynkac.checks import agreement, closed_form, discontinuity, growth, simulation, structure
 from feynkac.checks.finding import Finding, Subject
 from feynkac.errors import InputError
-from feynkac.families.capabilities import ClosedForm, ExactSampler, OwnSteps, TimeDependent
+from feynkac.families.capabilities import (
+    ClosedForm,
+    ExactSampler,
+    OwnSteps,
+    Reflected,
+    TimeDependent,
+)
 from feynkac.families.family import Family, jumps
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -41,11 +47,11 @@ def _has_closed_form(family: Family) -> bool:
 
 
 def _has_own_steps(family: Family) -> bool:
-    return isinstance(family, OwnSteps)
+    return isinstance(family, OwnSteps) and not isinstance(family, Reflected)
 
 
 def _is_drawn_exactly(family: Family) -> bool:
-    return isinstance(family, ExactSampler) and not isinstance(family, TimeDependent)
+    return isinstance(family, ExactSampler) and not isinstance(family, TimeDependent | Reflected)
 
 
 def _declares_no_jump(family: Family) -> bool:

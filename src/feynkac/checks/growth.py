@@ -4,7 +4,14 @@ r"""Do paths exist for all times? Khasminskii's condition: with m the middle of 
 
 κ is evaluated on rays that leave the domain, at 10, 100 and 1000 times its size. A drift like x² or
 a σ like x² makes κ grow tenfold or more from one to the next; x log x is let through. A drift like
-−x³ points inwards, κ → −∞: paths exist, and only the growth of μ is noted.
+−x³ points inwards, κ → −∞: paths exist.
+
+κ asks for more than is needed: a growing one is an alarm only if
+
+- it comes from μ and the flow dx/dt = μ(x) from that ray runs off, growing on while its time stands
+  still. A particle in a confining potential does not, nor do predators and their prey;
+- it comes from σ. If μ points inwards faster than linearly, as in the 3/2 model, paths exist with a
+  finite mean, and only the growth is noted.
 
 Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
 together grow too fast, as in √v S, paths may exist; that is noted. States that cannot be reached
@@ -13,6 +20,7 @@ formula is not defined, nothing is said.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -26,9 +34,13 @@ from feynkac.families.point import Params
 DISTANCES = torch.tensor([10.0, 100.0, 1000.0], dtype=torch.float64)  # in sizes of the domain
 RAY_STARTS = 16
 MOST_RAYS = 8  # of each kind
-SIGMA_NORMALS = 4  # for an estimate of ‖σ‖
+MOST_COLUMNS = 16  # of σ, that are all evaluated
+SIGMA_NORMALS = 4  # for an estimate of ‖σ‖ beyond
 FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
 SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
+FLOW_STEP, FLOW_STEPS = 0.05, 400  # relative change of x, and how often
+STILL_GROWING = 0.5  # of the fastest growth, in the second half of the flow
+STANDING_STILL = 0.1  # time of a step at the end, relative to the middle
 
 
 class Growth(NamedTuple):
@@ -44,6 +56,8 @@ class Growth(NamedTuple):
     """Whether κ grows if several coordinates do."""
     checked: float
     """Share of the rays on which all formulas are defined and that can be reached."""
+    enclosed: bool
+    """Whether all rays meet a wall."""
 
 
 def growth(subject: Subject) -> Finding:
@@ -52,22 +66,22 @@ def growth(subject: Subject) -> Finding:
     figures = {"drift": found.drift, "diffusion": found.diffusion, "checked": found.checked}
     if found.explosive:
         return Finding("fail", f"{name} {_explosion(found)}", figures)
+    if found.enclosed:
+        return Finding("ok", "paths cannot go far: there are walls on all sides", figures)
     if found.checked == 0.0:
         sentence = "the formulas are not defined far outside the domain: not checked there"
         return Finding("note", sentence, figures)
     power = max(v for v in (found.drift, found.diffusion, 0.0) if not math.isnan(v))
     if found.together:
+        where = "with all coordinates at once " * (subject.family.domain.state_dim > 1)
         sentence = (
-            f"with all coordinates at once the coefficients grow like |x|^{power:.2g}: large "
-            "moments of S may be infinite"
+            f"{where}the coefficients grow like |x|^{power:.2g}: large moments of S may be "
+            "infinite, which matters if φ grows as fast"
         )
         return Finding("note", sentence, figures)
     if power > SUPERLINEAR:
-        sentence = (
-            f"the coefficients grow like |x|^{power:.2g}, but μ points inwards: paths exist, and "
-            "need small steps far outside"
-        )
-        return Finding("note", sentence, figures)
+        sentence = f"the coefficients grow like |x|^{power:.2g}, but μ holds paths together"
+        return Finding("ok", sentence, figures)
     return Finding("ok", "μ and σ grow at most linearly", figures)
 
 
@@ -93,19 +107,33 @@ def measure_growth(family: Family) -> Growth:
     inputs = family.domain.sample(RAY_STARTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     p = timed(family, p, t)
-    rays = _rays(_stays_positive(family, x, p, generator), generator)
+    upwards = _stays_positive(family, x, p, generator)
+    rays = _rays(upwards, generator)
     middle, size = _middle_and_size(family)
     states = x + (DISTANCES[:, None] * rays[:, None] * size).flatten(0, 1)  # (N, R · distances, d)
     drift, squares = _coefficients(family, states, p, generator)
-    known = ~(drift.isnan() | squares.isnan()).any(-1) & _inside(family, states, p)
+    inside = _inside(family, states, p)
+    known = ~(drift.isnan() | squares.isnan()).any(-1) & inside
     parts = ((states - middle) / size, drift / size, squares / size.square())
     shape = (RAY_STARTS, len(rays), len(DISTANCES))
     away, drift, squares = (part.reshape(*shape, -1) for part in parts)
-    return _judge(away, drift, squares, known.reshape(shape).all(-1), rays)
+    known, inside = (part.reshape(shape).all(-1) for part in (known, inside))
+    farthest = states.reshape(*shape, -1)[:, :, -1]
+    found = _judge(
+        away, drift, squares, known, rays, lambda: _runs_off(family, farthest, p, upwards)
+    )
+    return found._replace(enclosed=not bool(inside.any()))
 
 
-def _judge(away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Tensor) -> Growth:
-    """Shape: x − m, μ and the squared rows of σ `(N, R, distances, d)`, known `(N, R)`."""
+def _judge(
+    away: Tensor,
+    drift: Tensor,
+    squares: Tensor,
+    known: Tensor,
+    rays: Tensor,
+    runs_off: Callable[[], Tensor],
+) -> Growth:
+    """Shape: x − m, μ, squared rows of σ `(N, R, distances, d)`, known and runs off `(N, R)`."""
     moved = (rays != 0.0)[:, None]
     inwards = 2.0 * (away * drift * moved).sum(-1)
     spread = (squares * moved).sum(-1)
@@ -113,15 +141,42 @@ def _judge(away: Tensor, drift: Tensor, squares: Tensor, known: Tensor, rays: Te
     rate, typical = (inwards + spread) / distance, (inwards.abs() + spread) / distance
     bound = FASTEST_DECADE * torch.maximum(rate[..., 1], typical[..., 0])
     grows = known & ((rate[..., 2] > bound) | rate[..., 2].isposinf())
-    alone = grows & (moved.sum(-1) == 1).squeeze(-1)
-    noisy = (spread > inwards)[..., 2][alone]
+    by_noise, pull = (spread > inwards)[..., 2], inwards / distance
+    held = by_noise & (pull[..., 2] < FASTEST_DECADE * pull[..., 1].clamp_max(0.0))
+    if (grows & ~by_noise).any():
+        grows = grows & (by_noise | runs_off())
+    alone = grows & ~held & (moved.sum(-1) == 1).squeeze(-1)
+    noisy = by_noise[alone]
     return Growth(
         drift=_exponent(drift.norm(dim=-1), known),
         diffusion=_exponent(squares.sum(-1).sqrt(), known),
         explosive=("σ" if noisy.any() else "μ") if alone.any() else "",
         together=bool(grows.any()),
         checked=known.double().mean().item(),
+        enclosed=False,
     )
+
+
+@torch.no_grad()
+def _runs_off(family: Family, x: Tensor, p: Params, upwards: Tensor) -> Tensor:
+    """Whether dx/dt = μ(x) explodes.  Shape: `(N, R, d)` → `(N, R)`."""
+    middle, size = _middle_and_size(family)
+    floor = torch.where(upwards, 0.0, -torch.inf)
+    sizes, times = [], []
+    for _ in range(FLOW_STEPS):
+        drift = family.drift(x, p)
+        away = ((x - middle) / size).norm(dim=-1, keepdim=True)
+        h = FLOW_STEP * away / (drift / size).norm(dim=-1, keepdim=True)
+        h = h.nan_to_num(0.0, posinf=0.0)  # at rest, or beyond all numbers
+        x = torch.maximum(x + h * drift, floor)
+        sizes.append(away)
+        times.append(h)
+    half = FLOW_STEPS // 2
+    growing = (sizes[-1] / sizes[half]).log() > STILL_GROWING * FLOW_STEP * half
+    standing = times[-1] < STANDING_STILL * times[half]
+    lost = ~sizes[-1].isfinite() & sizes[0].isfinite()
+    found: Tensor = (growing & standing) | lost
+    return found.squeeze(-1)
 
 
 def _exponent(values: Tensor, known: Tensor) -> float:
@@ -135,7 +190,8 @@ def _middle_and_size(family: Family) -> tuple[Tensor, Tensor]:
     """Of the box of x; the size is at least the distance from zero.  Shape: `(d,)` each."""
     box = family.domain.measures["x"]
     low, high = (torch.tensor(side, dtype=torch.float64) for side in (box.low, box.high))
-    return (low + high) / 2, torch.maximum(low.abs(), high.abs())
+    size = torch.maximum(low.abs(), high.abs())
+    return (low + high) / 2, torch.where(size > 0.0, size, 1.0)
 
 
 def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
@@ -162,12 +218,30 @@ def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Gener
 def _coefficients(
     family: Family, x: Tensor, p: Params, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """μ and the squared norms of the rows of σ (estimated).  Shape: `(N, K, d)` each."""
-    shape = (SIGMA_NORMALS, len(x), 1, noise_dim(family))  # the same for all states of an input
-    normals = torch.randn(shape, generator=generator, dtype=x.dtype).expand(-1, -1, x.shape[1], -1)
+    """μ and the squared norms of the rows of σ.  Shape: `(N, K, d)` each."""
+    dim = noise_dim(family)
     with torch.no_grad():
-        squares = [family.diffusion(x, z, p).square() for z in normals]
-        return family.drift(x, p), torch.stack(squares).mean(0)
+        squares = [
+            family.diffusion(x, dw.expand(*x.shape[:2], -1), p).square()
+            for dw in _directions(dim, len(x), generator)
+        ]
+        return family.drift(x, p), torch.stack(squares).sum(0)
+
+
+def _directions(dim: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """An orthonormal basis, or where that is large a few normals whose squares add up to as much.
+
+    The basis is rotated: where σ overflows, 0 · ∞ would be NaN.
+
+    Shape: `(count, 1, dim)` each, the same for all states of an input.
+    """
+    if dim <= MOST_COLUMNS:
+        yield from torch.linalg.qr(torch.randn(dim, dim, generator=generator, dtype=torch.float64))[
+            0
+        ]
+        return
+    shape = (SIGMA_NORMALS, count, 1, dim)
+    yield from torch.randn(shape, generator=generator, dtype=torch.float64) * SIGMA_NORMALS**-0.5
 
 
 def _inside(family: Family, x: Tensor, p: Params) -> Tensor:

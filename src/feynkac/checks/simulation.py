@@ -14,6 +14,7 @@ from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.checks.structure import corners
+from feynkac.checks.weighed import Weighed
 from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.point import describe
 from feynkac.methods import Fast
@@ -140,16 +141,12 @@ def cost(subject: Subject) -> Finding:
     inputs = family.domain.sample(method.batch_size, generator)
     draw = draw_paths(family, method.scheme, method.noise, inputs, method.paths, generator)
     differential_labels(family, method.scheme, inputs, draw)  # compiles what is compiled
-    kept = [draw.z.nbytes]
-
-    def weigh(tensor: Tensor) -> Tensor:
-        kept.append(tensor.nbytes)
-        return tensor
-
     start = time.perf_counter()
-    with torch.autograd.graph.saved_tensors_hooks(weigh, lambda tensor: tensor):
+    differential_labels(family, method.scheme, inputs, draw)
+    seconds = time.perf_counter() - start
+    with Weighed() as weighed:
         differential_labels(family, method.scheme, inputs, draw)
-    figures = {"seconds": time.perf_counter() - start, "megabytes": sum(kept) / 2**20}
+    figures = {"seconds": seconds, "megabytes": (draw.z.nbytes + weighed.most) / 2**20}
     sentence = (
         f"simulating a step's {method.batch_size} inputs × {draw.z.shape[2]} paths takes "
         f"{1000 * figures['seconds']:.3g} ms and at most {figures['megabytes']:.3g} MB"

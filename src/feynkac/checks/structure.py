@@ -19,10 +19,12 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Point, describe
+from feynkac.families.rejection import LEAST_SHARE
 
 LAYOUT_INPUTS, LAYOUT_PATHS = 16, 5
 MOST_CORNERS = 256
 LINEAR_UP_TO = 1e-6  # of the largest value
+SHARE_INPUTS = 2**14
 
 
 def declarations(subject: Subject) -> Finding:
@@ -31,7 +33,26 @@ def declarations(subject: Subject) -> Finding:
         return Finding("fail", fault)
     domain = subject.family.domain
     sentence = f"{domain.dim} inputs, {domain.state_dim} of them the state"
-    return Finding("ok", sentence, {"inputs": domain.dim, "state": domain.state_dim})
+    figures: dict[str, float] = {"inputs": domain.dim, "state": domain.state_dim}
+    if fixed := domain.dim - int(domain.varies.sum()):
+        sentence, figures = f"{sentence}, {fixed} fixed", figures | {"fixed": fixed}
+    if domain.rule is not None:
+        share = _allowed_share(domain)
+        sentence = f"{sentence}; {share:.1%} of the box is allowed"
+        figures = figures | {"allowed": share}
+    return Finding("ok", sentence, figures)
+
+
+def _allowed_share(domain: Domain) -> float:
+    """Share of the box that holds inputs; too small a share is refused."""
+    drawn = domain.where(None).sample(SHARE_INPUTS, torch.Generator().manual_seed(0))
+    share = domain.allowed(drawn).double().mean().item()
+    if share < LEAST_SHARE:
+        raise InputError(
+            f"`allowed` allows {share:.2%} of the box, and at least {LEAST_SHARE:.0%} is needed; "
+            "choose narrower ranges around what it allows."
+        )
+    return share
 
 
 def _declaration_faults(family: Family) -> Iterator[str]:
@@ -126,7 +147,9 @@ def corners(
     most: int = MOST_CORNERS,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """All corners of the domain, or `most` random ones.  Shape: `(N, dim)`.
+    """All corners of the domain that are allowed, or `most` random ones.  Shape: `(N, dim)`.
+
+    If none is allowed, they are random inputs.
 
     Example:
         >>> from feynkac.families.measures.box import Box
@@ -141,7 +164,9 @@ def corners(
         upper = torch.cartesian_prod(*[torch.tensor([False, True])] * domain.dim)
     else:
         upper = torch.rand(most, domain.dim, generator=generator, dtype=torch.float32) < 0.5
-    return torch.where(upper, high, low)
+    found = torch.where(upper, high, low)
+    found = found[domain.contains(found)]
+    return found if len(found) else domain.sample(most, generator, dtype)
 
 
 def _batch(family: Family, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -177,7 +202,10 @@ def _layout_fault(label: str, formula: FamilyFormula, point: Point, dw: Tensor) 
     if fault := _shape_fault(formula, tuple(value.shape), lead):
         return _width_fault(formula, point, dw) or fault
     if value.dtype != point.x.dtype:
-        return f"must keep the dtype {point.x.dtype}, got {value.dtype}"
+        return (
+            f"must keep the dtype {point.x.dtype}, got {value.dtype}; make constants with "
+            "torch.tensor(…, dtype=x.dtype)"
+        )
     return None
 
 
@@ -234,5 +262,5 @@ def _not_finite(family: Family, formula: FamilyFormula, inputs: Tensor, dw: Tens
     why = f", which comes from {origin.sentence}" if origin.sentence else ""
     return (
         f"{type(family).__name__}.{formula.name} is not finite everywhere in the domain, but NaN "
-        f"or infinite at {describe(point)}{why}"
+        f"or infinite at {describe(point)}{why}; correct it, or choose ranges without such inputs"
     )

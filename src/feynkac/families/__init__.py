@@ -11,6 +11,7 @@ from feynkac.families.capabilities import (
     ConditionalMean,
     ConstantDiscount,
     ControlVariate,
+    Coupled,
     DiagonalNoise,
     Discount,
     ExactSampler,
@@ -22,6 +23,7 @@ from feynkac.families.capabilities import (
     OwnSteps,
     Pays,
     Rate,
+    Reflected,
     Source,
     TimeDependent,
     VectorValued,
@@ -30,6 +32,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
+from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
@@ -75,6 +78,7 @@ __all__ = [
     "ConditionalMean",
     "ConstantDiscount",
     "ControlVariate",
+    "Coupled",
     "DiagonalNoise",
     "Digital",
     "Discount",
@@ -83,6 +87,7 @@ __all__ = [
     "ExactSampler",
     "ExactSteps",
     "Family",
+    "Fixed",
     "GeometricBasket",
     "Greek",
     "HeatGaussian",
@@ -103,6 +108,7 @@ __all__ = [
     "Point",
     "Rainbow",
     "Rate",
+    "Reflected",
     "Sabr",
     "Sampled",
     "Source",

@@ -6,9 +6,11 @@ r"""What a family may have beside its domain, μ, σ and φ: base classes, found
   dimensions), `VectorValued` (several φ at once), `Pays` (φ is a payoff object), `Jumps` (φ is not
   continuous), `CommutingNoise`, `DiagonalNoise` or `AdditiveNoise` (how the columns of σ behave;
   where it is not declared, schemes find out by evaluating σ);
+- of its inputs: `Coupled` (not every point of the box is one);
 - of its paths: `ExactSampler` (S_t can be drawn directly), `OwnSteps` (a better step than ours),
   `ExactSteps` (that step is the exact sampler), `ConditionalMean` (part of their noise is
-  integrated in closed form), `ControlVariate` (a control with a known mean is subtracted);
+  integrated in closed form), `ControlVariate` (a control with a known mean is subtracted),
+  `Reflected` (they are pushed back at a boundary, which μ and σ do not say);
 - of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
   `NamedGreeks` (derivatives with names).
 """
@@ -102,6 +104,40 @@ class TimeDependent:
         ...         return -p.t * x
         >>> Fading().drift(Tensor([[2.0]]), Params(t=Tensor([[0.5]]))).item()
         -1.0
+    """
+
+
+class Coupled(ABC):
+    """Capability: only a part of the box holds inputs, such as x < barrier or ν² ≤ 2κθ.
+
+    Training and all checks draw from this part, and other inputs are refused.
+
+    Example:
+        >>> class BelowBarrier(Coupled):
+        ...     def allowed(self, x, t, p):
+        ...         return x < p.barrier
+        >>> p = Params(barrier=Tensor([[2.0], [2.0]]))
+        >>> BelowBarrier().allowed(Tensor([[1.0], [3.0]]), None, p).flatten().tolist()
+        [True, False]
+    """
+
+    @abstractmethod
+    def allowed(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
+        """Whether (x, t, p) is an input.  Shape: x `(…, d)`, t `(…, 1)` → `(…, 1)`, bool."""
+
+
+class Reflected:
+    """Capability: paths are pushed back at a boundary, which drift and diffusion do not say.
+
+    For families with `ExactSampler` or `OwnSteps`, whose paths know it. A running maximum M of S is
+    of this kind: the pair is pushed along M wherever S = M.
+
+    Example:
+        >>> class Mirror(Reflected, ExactSampler):
+        ...     def exact(self, x, t, p, z):
+        ...         return (x + t.sqrt() * z).abs()
+        >>> Mirror().exact(Tensor([[1.0]]), Tensor([[4.0]]), None, Tensor([[-1.0]])).item()
+        1.0
     """
 
 

@@ -11,7 +11,6 @@ An input λ = (x, t, γ) lives in two forms:
 
 import copy
 import json
-import keyword
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -21,12 +20,16 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.exchange import check_exchange, in_order
+from feynkac.families.exchange import check_exchange, exchangeable, in_order
 from feynkac.families.measures.box import Box
+from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
+from feynkac.families.names import Place, find_place, labels, require_variable
 from feynkac.families.point import Params, Point
-from feynkac.families.values import as_variable
+from feynkac.families.rejection import Rule, accept, require_allowed
+from feynkac.families.replacement import replaced
+from feynkac.families.values import At, as_variables, by_name, in_blocks, refuse, seen
 
 JointSampler = Callable[[int, torch.Generator, torch.dtype], Tensor]
 """`sampler(count, generator, dtype)` → flat inputs `(count, dim)`."""
@@ -55,21 +58,23 @@ class Domain:
     """Variables whose entries may change places, see `exchanging`."""
     sampler: JointSampler | None
     """Draws all variables together, see `drawn_by`; None: they are independent."""
+    rule: Rule | None
+    """Which inputs there are, see `where`; None: all of the box."""
 
     @torch.inference_mode(False)  # its bounds serve autograd later, wherever it is made
     def __init__(self, /, *, x: Measure, t: Measure, **parameters: Measure) -> None:
         self.measures = {"x": x, "t": t, **parameters}
         for name, measure in self.measures.items():
-            _check_variable(name, measure)
+            require_variable(name, measure)
         measures = self.measures.values()
         self._low = vector([v for measure in measures for v in measure.low])
         self._high = vector([v for measure in measures for v in measure.high])
         self._mean = torch.cat([measure.mean for measure in measures])
         self._std = torch.cat([measure.std for measure in measures])
         self._sizes = [measure.size for measure in measures]
-        where = self.slices()
-        self._uneven = [(where[n], m) for n, m in self.measures.items() if not isinstance(m, Box)]
-        self.exchanged, self.sampler = (), None
+        where, even = self.slices(), Box | Fixed
+        self._uneven = [(where[n], m) for n, m in self.measures.items() if not isinstance(m, even)]
+        self.exchanged, self.sampler, self.rule = (), None, None
 
     def __repr__(self) -> str:
         written = ", ".join(f"{name}={measure}" for name, measure in self.measures.items())
@@ -84,7 +89,10 @@ class Domain:
         return hash(self._all())
 
     def _all(self) -> tuple[object, ...]:
-        """What makes two domains the same: laws, the order of variables, which of them exchange."""
+        """What makes two domains the same: laws, the order of variables, which of them exchange.
+
+        A rule is a family's formula, not the domain's.
+        """
         return tuple(self.measures.items()), self.exchanged, self.sampler
 
     @property
@@ -113,8 +121,38 @@ class Domain:
         return self._low, self._high
 
     @property
+    def entries(self) -> list[str]:
+        """Names of all entries of the flat input.
+
+        Example:
+            >>> Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1)).entries
+            ['x[0]', 'x[1]', 't']
+        """
+        return [entry for n, law in self.measures.items() for entry in labels(n, law.shape)]
+
+    @property
+    def varies(self) -> Tensor:
+        """Which entries of the flat input are not fixed.  Shape: `(dim,)`, bool."""
+        return self._low < self._high
+
+    @property
+    def free(self) -> list[str]:
+        """What varies, by name: variables, or entries of those that are fixed in part.
+
+        Example:
+            >>> Domain(x=Box([0, 1], [0, 2]), t=Box(0, 1), sigma=Fixed(0.3)).free
+            ['x[1]', 't']
+        """
+        found: list[str] = []
+        for name, where in self.slices().items():
+            moves = self.varies[where].tolist()
+            some = zip(self.entries[where], moves, strict=True)
+            found += [name] if all(moves) else [entry for entry, free in some if free]
+        return found
+
+    @property
     def volume(self) -> float:
-        """Volume of D × [v,w]ᵈ × [0,T]."""
+        """Volume of D × [v,w]ᵈ × [0,T], of what varies and whatever is allowed."""
         return math.prod(measure.volume for measure in self.measures.values())
 
     def sample(
@@ -123,6 +161,12 @@ class Domain:
         """Independent inputs.  Shape: `(count, dim)`, on the generator's device."""
         if self.sampler is not None:
             return self.nearest(self.sampler(count, generator, dtype))
+        if self.rule is not None:
+            return accept(lambda n: self._draw(n, generator, dtype), self.allowed, count)
+        return self._draw(count, generator, dtype)
+
+    def _draw(self, count: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+        """Inputs from the whole box."""
         device = generator.device
         uniform = torch.rand(count, self.dim, generator=generator, dtype=dtype, device=device)
         low, high = self._low.to(device, dtype), self._high.to(device, dtype)
@@ -141,6 +185,15 @@ class Domain:
         ends = [sum(self._sizes[: i + 1]) for i in range(len(self._sizes))]
         places = zip(self.measures, self._sizes, ends, strict=True)
         return {name: slice(end - size, end) for name, size, end in places}
+
+    def place(self, name: str) -> Place:
+        """Where a variable, or one entry of it, stands in the flat input.
+
+        Example:
+            >>> Domain(x=Box(0, 1, shape=(2,)), t=Box(0, 1)).place("x[1]").columns
+            slice(1, 2, None)
+        """
+        return find_place(self.measures, name)
 
     def exchanging(self, *names: str) -> "Domain":
         """A copy that knows: u stays the same if the entries of these variables change places."""
@@ -169,18 +222,46 @@ class Domain:
         found.sampler = sampler
         return found
 
-    def replacing(self, /, **measures: Measure) -> "Domain":
-        """A copy with other laws of some variables; all variables are then independent.
+    def where(self, rule: Rule | None) -> "Domain":
+        """A copy without the inputs that `rule` refuses, or with all of the box; see `Coupled`.
+
+        Args:
+            rule: `rule(x, t, p)` says which inputs are allowed, `(…, 1)`. Inputs are drawn until
+                enough of them are; what a joint sampler draws is taken as it is. The network's
+                inputs are normalised by the measures, as without it.
 
         Example:
-            >>> Domain(x=Box(9, 10), t=Box(0, 1)).replacing(x=Box(8, 12))
-            Domain(x=Box(8, 12), t=Box(0, 1))
+            >>> box = Domain(x=Box(0, 1), t=Box(0, 1))
+            >>> late = box.where(lambda x, t, p: t > x)
+            >>> late.contains(torch.tensor([[0.2, 0.5], [0.5, 0.2]])).tolist()
+            [True, False]
         """
-        if unknown := [name for name in measures if name not in self.measures]:
-            known = ", ".join(self.measures)
-            raise InputError(f"there is no variable {unknown[0]!r}; the domain has {known}.")
-        found = Domain(**{**self.measures, **measures})
-        return found.exchanging(*self.exchanged) if self.exchanged else found
+        found = copy.copy(self)
+        found.rule = rule
+        return found
+
+    def allowed(self, inputs: Tensor) -> Tensor:
+        """Which inputs the rule allows.  Shape: `(…, dim)` → `(…,)`."""
+        if self.rule is None:
+            return torch.ones_like(inputs[..., 0], dtype=torch.bool)
+        allowed = torch.as_tensor(self.rule(*self.split(inputs)), device=inputs.device)
+        return allowed.bool().expand(*inputs.shape[:-1], 1).squeeze(-1)
+
+    def replacing(self, measures: At = None, /, **named: Any) -> "Domain":
+        """A copy with other laws of some variables; all variables are then independent.
+
+        Args:
+            measures: by name, of a variable or of one entry. A value fixes it.
+            named: the same as keywords.
+
+        Example:
+            >>> Domain(x=Box(9, 10), t=Box(0, 1)).replacing(x=Box(8, 12), t=0.5)
+            Domain(x=Box(8, 12), t=Fixed(0.5))
+        """
+        found = Domain(**replaced(self.measures, by_name(measures, named)))
+        if self.exchanged and exchangeable(found.measures, self.exchanged):
+            found = found.exchanging(*self.exchanged)
+        return found if self.rule is None else found.where(self.rule)
 
     def ordered(self, inputs: Tensor) -> Tensor:
         """Exchangeable entries in order, see `exchange.py`.  Shape: `(…, dim)` → `(…, dim)`."""
@@ -235,11 +316,19 @@ class Domain:
         )
         return lead, pieces
 
+    def changes(self, direction: Mapping[str, Any]) -> Tensor:
+        """A change of each variable by name, 0 where none is given.  Shape: `(…, dim)`."""
+        still = dict.fromkeys(self.measures, 0.0) | dict(direction)
+        lead, parts = self._broadcast(still)
+        change = self._side_by_side(lead, parts)
+        if (seen(change) != 0.0)[..., ~self.varies].any():
+            free = ", ".join(self.free)
+            raise InputError(f"u is known along {free} only, the others are fixed; omit them.")
+        return change
+
     def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
         """The common leading axes, and every variable expanded to them."""
-        self._check_names(values)
-        laws = self.measures.items()
-        tensors = {name: as_variable(name, law.shape, values[name]) for name, law in laws}
+        tensors = as_variables(values, self.measures)
         leads = [v.shape[: v.ndim - len(self.measures[n].shape)] for n, v in tensors.items()]
         try:
             lead = np.broadcast_shapes(*leads)
@@ -248,13 +337,17 @@ class Domain:
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
         return lead, [v.expand((*lead, *self.measures[n].shape)) for n, v in tensors.items()]
 
-    def _flat(self, lead: tuple[int, ...], parts: list[Tensor], extrapolate: bool) -> Tensor:
-        """Checked inputs.  Shape: `(*lead, dim)`."""
+    def _side_by_side(self, lead: tuple[int, ...], parts: list[Tensor]) -> Tensor:
+        """Shape: `(*lead, dim)`, float64."""
         flat = [
             v.to(torch.float64).reshape((*lead, size))
             for v, size in zip(parts, self._sizes, strict=True)
         ]
-        inputs = torch.cat(flat, dim=-1)
+        return torch.cat(flat, dim=-1)
+
+    def _flat(self, lead: tuple[int, ...], parts: list[Tensor], extrapolate: bool) -> Tensor:
+        """Checked inputs.  Shape: `(*lead, dim)`."""
+        inputs = self._side_by_side(lead, parts)
         self._check_values(inputs, extrapolate)
         if extrapolate:
             return inputs
@@ -280,80 +373,18 @@ class Domain:
 
     def contains(self, inputs: Tensor) -> Tensor:
         """Which flat inputs lie in the domain (up to rounding).  Shape: `(…, dim)` → `(…,)`."""
-        return self._inside(inputs).all(-1)
+        return self._inside(inputs).all(-1) & self.allowed(self.nearest(inputs))
 
     def _inside(self, inputs: Tensor) -> Tensor:
         low, high = self._low.to(inputs.device), self._high.to(inputs.device)
         slack, value = ROUNDING * torch.maximum(low.abs(), high.abs()), inputs.double()
         return (value >= low - slack) & (value <= high + slack)
 
-    def _check_names(self, values: Mapping[str, Any]) -> None:
-        unknown = [name for name in values if name not in self.measures]
-        missing = [name for name in self.measures if name not in values]
-        if unknown or missing:
-            parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
-            parts += [f"missing: {', '.join(missing)}"] * bool(missing)
-            raise InputError(f"expected the inputs {', '.join(self.measures)}; {'; '.join(parts)}.")
-
     def _check_values(self, inputs: Tensor, extrapolate: bool) -> None:
-        finite = inputs.isfinite()
-        good = finite if extrapolate else finite & self._inside(inputs)
-        if _seen(good).all():
-            return
-        columns = zip(good.unbind(-1), inputs.unbind(-1), strict=True)
-        bad = ((i, _seen(x)[~_seen(fine)]) for i, (fine, x) in enumerate(columns))
-        column, value = next((i, x.flatten()[0].item()) for i, x in bad if x.numel())
-        name, law, i = self._variable_at(column)
-        label = name if law.size == 1 else f"{name}{_unravel(i, law.shape)}"
-        if not math.isfinite(value):
-            raise InputError(f"{label} = {value} is not a finite number.")
-        raise InputError(
-            f"{label} = {value:g} lies outside [{law.low[i]:g}, {law.high[i]:g}], where the "
-            "solution was trained; ask inside, or give extrapolate=True."
-        )
-
-    def _variable_at(self, column: int) -> tuple[str, Measure, int]:
-        for name, where in self.slices().items():
-            if column < where.stop:
-                return name, self.measures[name], column - where.start
-        raise IndexError(column)
-
-
-def _check_variable(name: str, measure: Measure) -> None:
-    if not isinstance(measure, Measure):
-        raise InputError(
-            f"Domain expects a Box for {name!r}, got {type(measure).__name__}; "
-            "give one, or another measure."
-        )
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        raise InputError(f"{name!r} cannot name a parameter; use a plain identifier.")
-    if name == "x" and len(measure.shape) > 1:
-        raise InputError(f"x must have shape () or (d,), got {measure.shape}.")
-    if name == "t" and (measure.shape != () or measure.low[0] < 0):
-        raise InputError(f"t must be a scalar box with lower bound ≥ 0, got {measure}.")
-
-
-def in_blocks(
-    lead: tuple[int, ...], parts: list[Tensor], rows: int
-) -> Iterator[tuple[tuple[int, ...], list[Tensor]]]:
-    """Views of `parts`, whose leading axes are `lead`, with at most `rows` rows each, in order."""
-    if math.prod(lead) <= rows:
-        yield lead, parts
-        return
-    axis = next(i for i, size in enumerate(lead) if size > 1)
-    step = max(1, rows // math.prod(lead[axis + 1 :]))
-    for piece in zip(*(torch.split(part, step, dim=axis) for part in parts), strict=True):
-        yield from in_blocks(tuple(piece[0].shape[: len(lead)]), list(piece), rows)
-
-
-def _seen(tensor: Tensor) -> Tensor:
-    """All numbers of a tensor that may belong to a transform of `torch.func`, such as vmap."""
-    return torch.func.debug_unwrap(tensor)
-
-
-def _unravel(index: int, shape: tuple[int, ...]) -> list[int]:
-    position = []
-    for size in reversed(shape):
-        index, r = divmod(index, size)
-        position.append(r)
-    return position[::-1]
+        finite, inside = inputs.isfinite(), self._inside(inputs)
+        good = finite & (inside | self.varies.to(inputs.device)) if extrapolate else finite & inside
+        if not seen(good).all():
+            refuse(inputs, good, self.entries, self.bounds)
+        if self.rule is not None and not extrapolate:
+            known = self.nearest(seen(inputs.detach()))
+            require_allowed(known, self.allowed(known), self.split)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.measure import Measure
 
 
@@ -19,6 +20,28 @@ def check_exchange(measures: Mapping[str, Measure], names: Sequence[str]) -> Non
             f"variables that exchange entries are known and of one shape, got {tuple(names)} with "
             f"the shapes {shapes}; the domain has {', '.join(measures)}."
         )
+    if not exchangeable(measures, names):
+        raise InputError(
+            f"entries of {', '.join(names)} cannot change places, since some are fixed; fix none, "
+            "or all at the same value."
+        )
+
+
+def exchangeable(measures: Mapping[str, Measure], names: Sequence[str]) -> bool:
+    """Whether entries may change places: none is fixed, or all are, at the same value.
+
+    Example:
+        >>> from feynkac.families.measures.box import Box
+        >>> exchangeable({"x": Fixed([1.0, 2.0])}, ["x"]), exchangeable({"x": Box(0, 1)}, ["x"])
+        (False, True)
+    """
+    laws = [measures[name] for name in names]
+    return all(
+        law.low == law.high and len(set(law.low)) == 1
+        if isinstance(law, Fixed)
+        else all(a < b for a, b in zip(law.low, law.high, strict=True))
+        for law in laws
+    )
 
 
 def in_order(inputs: Tensor, places: Sequence[slice]) -> Tensor:

@@ -21,18 +21,21 @@ from typing import Any, Self
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.broadcasting import broadcast_formulas
+from feynkac.families.broadcasting import outputs as outputs
 from feynkac.families.capabilities import (
     ConditionalMean,
     ControlVariate,
+    Coupled,
+    ExactSampler,
     Jumps,
     NoiseDimension,
     OwnSteps,
     Pays,
+    Reflected,
     TimeDependent,
-    VectorValued,
 )
 from feynkac.families.domain import Domain
-from feynkac.families.measures.measure import Measure
 from feynkac.families.point import Params, at_time
 
 
@@ -40,10 +43,10 @@ from feynkac.families.point import Params, at_time
 class Family(ABC):
     """A family of PDEs indexed by γ. Subclass it as a frozen dataclass.
 
-    Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes.
+    Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes. A formula may
+    return whatever broadcasts to its shape: a number, or `p.rate`.
 
     Example:
-        >>> import torch
         >>> from feynkac.families.measures.box import Box
         >>> @dataclass(frozen=True)
         ... class Heat(Family):
@@ -52,7 +55,7 @@ class Family(ABC):
         ...         return Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0), sigma=Box(0.1, 0.5))
         ...
         ...     def drift(self, x, p):
-        ...         return torch.zeros_like(x)
+        ...         return 0.0
         ...
         ...     def diffusion(self, x, dw, p):
         ...         return p.sigma * dw
@@ -67,8 +70,12 @@ class Family(ABC):
     """Where to solve it, if not on the domain that its class says; see `on`."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """The domain is `other_domain`, or as written and then built once per instance."""
+        """The domain is `other_domain`, or as written and then built once per instance.
+
+        Formulas may return what broadcasts to their shapes, see `broadcasting.py`.
+        """
         super().__init_subclass__(**kwargs)
+        broadcast_formulas(cls)
         written = cls.__dict__.get("domain")
         if isinstance(written, property) and written.fget is not None:
             once = functools.cached_property(_chosen_domain(written.fget))
@@ -101,22 +108,25 @@ class Family(ABC):
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """φ(x).  Shape: `(…, d)` → `(…, 1)`."""
 
-    def on(self, domain: Domain | None = None, /, **measures: Measure) -> Self:
+    def on(self, domain: Domain | None = None, /, **measures: Any) -> Self:
         """The same equation on another domain, or with other laws of some of its variables.
 
         Args:
             domain: with the same variables, each of the same shape; by default the family's.
-            measures: laws that replace those of the domain.
+            measures: laws that replace those of the domain; a value fixes its variable. One entry
+                is named like `**{"x[1]": 0.5}`.
 
         Example:
             >>> from feynkac.families.measures.box import Box
             >>> from feynkac.families.models.black_scholes import BlackScholes
             >>> BlackScholes().on(x=Box(8.0, 12.0)).domain.measures["x"]
             Box(8, 12)
+            >>> BlackScholes().on(sigma=0.3).domain.free
+            ['x', 't', 'strike']
         """
         own: Self = dataclasses.replace(self, other_domain=None)
         chosen = self.domain if domain is None else domain
-        chosen = chosen.replacing(**measures) if measures else chosen
+        chosen = chosen.replacing(measures) if measures else chosen
         _require_same_variables(own, chosen)
         if chosen == own.domain:
             return own
@@ -135,6 +145,11 @@ def _require_steps(cls: type) -> None:
             f"{cls.__name__} has labels of its own (ConditionalMean, ControlVariate), but no steps "
             "that they belong to; make it OwnSteps too, or ExactSteps."
         )
+    if issubclass(cls, Reflected) and not issubclass(cls, OwnSteps | ExactSampler):
+        raise InputError(
+            f"{cls.__name__} is Reflected, which drift and diffusion do not say; make it OwnSteps "
+            "or ExactSampler too, with paths that are pushed back."
+        )
 
 
 def _chosen_domain(written: Callable[[Any], Domain]) -> Callable[[Any], Domain]:
@@ -142,7 +157,10 @@ def _chosen_domain(written: Callable[[Any], Domain]) -> Callable[[Any], Domain]:
 
     @functools.wraps(written)
     def chosen(family: Family) -> Domain:
-        return written(family) if family.other_domain is None else family.other_domain
+        found = written(family) if family.other_domain is None else family.other_domain
+        if isinstance(family, Coupled) and isinstance(found, Domain):
+            return found.where(family.allowed)
+        return found
 
     return chosen
 
@@ -167,11 +185,6 @@ def noise_dim(family: Family) -> int:
 def timed(family: Family, p: Params, t: Tensor) -> Params:
     """Parameters as the formulas of `family` read them at time t of the PDE."""
     return at_time(p, t) if isinstance(family, TimeDependent) else p
-
-
-def outputs(family: Family) -> int:
-    """Number of components of u."""
-    return family.outputs if isinstance(family, VectorValued) else 1
 
 
 def jumps(family: Family) -> bool:

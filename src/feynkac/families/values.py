@@ -1,13 +1,16 @@
 """Values of variables as users give them: by name, as numbers, lists, arrays or tensors."""
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.measures.measure import Measure
+from feynkac.families.names import Index, find_place, label, parse_name
 
 At = Mapping[str, Any] | None
 """Values of variables by name, or none but those given as keywords."""
@@ -32,6 +35,74 @@ def by_name(at: At, keywords: Mapping[str, Any]) -> dict[str, Any]:
     if twice := [name for name in at if name in keywords]:
         raise InputError(f"{twice[0]} is given twice, in the mapping and as a keyword.")
     return {**at, **keywords}
+
+
+def as_variables(values: Mapping[str, Any], measures: Mapping[str, Measure]) -> dict[str, Tensor]:
+    """All variables from values by name; `x[1]` gives one entry, and says more than `x` does.
+
+    What is fixed need not be given. Shape: `(…, *shape of the variable)` each.
+
+    Raises:
+        InputError: a name is unknown or missing, or a value is not what its variable holds.
+
+    Example:
+        >>> from feynkac.families import Box, Fixed
+        >>> laws = {"x": Box(0, 1, shape=(2,)), "t": Fixed(2.0)}
+        >>> as_variables({"x[0]": 0.5, "x[1]": [0.1, 0.2]}, laws)["x"].tolist()
+        [[0.5, 0.1], [0.5, 0.2]]
+    """
+    unknown = [text for text in values if parse_name(text)[0] not in measures]
+    known = {text: value for text, value in values.items() if text not in unknown}
+    wholes, entries = _by_variable(known, measures)
+    lacking = (
+        _lacking(name, law, entries[name]) for name, law in measures.items() if name not in wholes
+    )
+    missing = [text for found in lacking for text in found]
+    if unknown or missing:
+        parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
+        parts += [f"missing: {', '.join(missing)}"] * bool(missing)
+        raise InputError(f"expected the inputs {', '.join(measures)}; {'; '.join(parts)}.")
+    return {
+        name: _whole(law, wholes.get(name), entries[name])
+        if entries[name] or name not in wholes
+        else wholes[name]
+        for name, law in measures.items()
+    }
+
+
+def _by_variable(
+    values: Mapping[str, Any], measures: Mapping[str, Measure]
+) -> tuple[dict[str, Tensor], dict[str, dict[Index, Tensor]]]:
+    """Values of whole variables, and of single entries."""
+    wholes: dict[str, Tensor] = {}
+    entries: dict[str, dict[Index, Tensor]] = {name: {} for name in measures}
+    for text, value in values.items():
+        place = find_place(measures, text)
+        given = as_variable(text, place.shape, value)
+        if place.index is None:
+            wholes[place.name] = given
+        else:
+            entries[place.name][place.index] = given
+    return wholes, entries
+
+
+def _lacking(name: str, law: Measure, entries: Mapping[Index, Tensor]) -> list[str]:
+    """Which entries of a variable vary and are not given."""
+    sides = zip(np.ndindex(*law.shape), law.low, law.high, strict=True)
+    gone = [index for index, low, high in sides if low < high and index not in entries]
+    return [label(name, index) for index in gone] if entries else [name] * bool(gone)
+
+
+def _whole(law: Measure, given: Tensor | None, entries: Mapping[Index, Tensor]) -> Tensor:
+    """A variable from its entries; the others are those of `given`, or fixed."""
+    base = law.mean.reshape(law.shape) if given is None else given
+    rank = len(law.shape)
+    lead = np.broadcast_shapes(base.shape[: base.ndim - rank], *(e.shape for e in entries.values()))
+    parts = [
+        entries.get(index, base[(..., *index)]).to(torch.float64).expand(lead)
+        for index in np.ndindex(*law.shape)
+    ]
+    return torch.stack(parts, dim=-1).reshape((*lead, *law.shape))
 
 
 def as_variable(name: str, shape: tuple[int, ...], value: Any) -> Tensor:
@@ -77,3 +148,42 @@ def _as_tensor(value: Any) -> Tensor:
 def _holds_tensors(value: Any) -> bool:
     listed = isinstance(value, list | tuple)
     return listed and any(isinstance(v, Tensor) or _holds_tensors(v) for v in value)
+
+
+def in_blocks(
+    lead: tuple[int, ...], parts: list[Tensor], rows: int
+) -> Iterator[tuple[tuple[int, ...], list[Tensor]]]:
+    """Views of `parts`, whose leading axes are `lead`, with at most `rows` rows each, in order."""
+    if math.prod(lead) <= rows:
+        yield lead, parts
+        return
+    axis = next(i for i, size in enumerate(lead) if size > 1)
+    step = max(1, rows // math.prod(lead[axis + 1 :]))
+    for piece in zip(*(torch.split(part, step, dim=axis) for part in parts), strict=True):
+        yield from in_blocks(tuple(piece[0].shape[: len(lead)]), list(piece), rows)
+
+
+def refuse(
+    inputs: Tensor, good: Tensor, entries: Sequence[str], bounds: tuple[Tensor, Tensor]
+) -> NoReturn:
+    """Raise an `InputError` with the first value that is not good.  Shape: `(…, dim)`."""
+    columns = zip(good.unbind(-1), inputs.unbind(-1), strict=True)
+    bad = ((i, seen(x)[~seen(fine)]) for i, (fine, x) in enumerate(columns))
+    column, value = next((i, x.flatten()[0].item()) for i, x in bad if x.numel())
+    low, high = (side[column].item() for side in bounds)
+    if not math.isfinite(value):
+        raise InputError(f"{entries[column]} = {value} is not a finite number.")
+    if low == high:
+        raise InputError(
+            f"{entries[column]} = {value:g}, but it was fixed at {low:g} in training; omit it, or "
+            "give that value."
+        )
+    raise InputError(
+        f"{entries[column]} = {value:g} lies outside [{low:g}, {high:g}], where the solution was "
+        "trained; ask inside, or give extrapolate=True."
+    )
+
+
+def seen(tensor: Tensor) -> Tensor:
+    """All numbers of a tensor that may belong to a transform of `torch.func`, such as vmap."""
+    return torch.func.debug_unwrap(tensor)

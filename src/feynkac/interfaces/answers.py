@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
-from feynkac.families.capabilities import ClosedForm, NamedGreeks
+from feynkac.families.capabilities import ClosedForm
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]
@@ -18,7 +18,7 @@ def answer(
     """Value and, on request, all first derivatives and named Greeks at one input."""
     result: Numbers = {"at": at, "value": _plain(solution(at, extrapolate=extrapolate))}
     if greeks:
-        names = solution.family.domain.measures
+        names = solution.family.domain.free
         named = solution.greeks(at, extrapolate=extrapolate)
         result["partials"] = {
             n: _plain(solution.grad(n, at, extrapolate=extrapolate)) for n in names
@@ -42,8 +42,8 @@ def _closed_form(
 
     result: Numbers = {"value": _plain(u(inputs).squeeze(-1))}
     if greeks:
-        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.measures}
-        named = family.greeks.items() if isinstance(family, NamedGreeks) else ()
+        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.free}
+        named = solution.named_greeks.items()
         result["greeks"] = {n: _plain(greek_value(u, domain, g, inputs)) for n, g in named}
     return result
 

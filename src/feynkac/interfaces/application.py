@@ -54,7 +54,10 @@ Fields = Annotated[
 ]
 OtherDomain = Annotated[
     str | None,
-    typer.Option("--domain", help="Other ranges of some variables: t=0.02:5,sigma=log(0.02,2)."),
+    typer.Option(
+        "--domain",
+        help="Other ranges of some variables, or values: t=0.02:5,sigma=log(0.02,2),rate=0.03.",
+    ),
 ]
 UserFamily = Annotated[
     str | None,

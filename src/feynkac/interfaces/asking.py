@@ -1,6 +1,5 @@
 """Commands that query a finished run: query, greeks, calibrate, uncertainty."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +15,16 @@ from feynkac.interfaces.application import (
     load_solution,
     print_json,
 )
-from feynkac.interfaces.parsing import parse_correlations, parse_given, parse_point
+from feynkac.interfaces.parsing import (
+    parse_correlations,
+    parse_given,
+    parse_names,
+    parse_point,
+)
 
 if TYPE_CHECKING:
     from feynkac.analysis.certificates import Certificate
+    from feynkac.families.domain import Domain
     from feynkac.interfaces.tables import Observed
     from feynkac.solution import Solution
 
@@ -117,7 +122,9 @@ def greeks(
     at: Annotated[str, typer.Option("--at", help="An input: x=9.5,t=0.5,…")],
     over: Annotated[
         list[str] | None,
-        typer.Option("--over", help="Sweep this scalar variable over its range; once or twice."),
+        typer.Option(
+            "--over", help="Sweep a scalar, such as t or x[1], over its range; repeatable."
+        ),
     ] = None,
     points: Annotated[int, typer.Option(help="Points per swept variable.", min=2)] = 41,
     out: Picture = None,
@@ -157,7 +164,7 @@ def greeks(
 def calibrate(
     run: RunFolder,
     data: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: variables, value, noise.")],
-    free: Annotated[str, typer.Option(help="Variables to find, such as sigma,strike.")],
+    free: Annotated[str, typer.Option(help="Variables to find, such as sigma,x[1].")],
     given: Annotated[
         list[str] | None, typer.Option("--given", help="Known values for all rows: x=9.5,…")
     ] = None,
@@ -185,11 +192,11 @@ def calibrate(
     from feynkac.interfaces.tables import read_observations
 
     solution = load_solution(run, family)
-    names = [name.strip() for name in free.split(",") if name.strip()]
+    names = parse_names(free)
     domain = solution.family.domain
     table = read_observations(data, domain, names)
     others = parse_point(",".join(given)) if given else {}
-    _check_given(others, noise, domain.measures, table, data)
+    _check_given(others, noise, domain, table, data)
     spread = noise if table.noise is None else table.noise
     problem = solution.observe(names, table.values, table.known | others, noise=spread)
     found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)
@@ -234,13 +241,17 @@ def calibrate(
 def _check_given(
     others: dict[str, Any],
     noise: float | None,
-    known: Collection[str],
+    domain: "Domain",
     table: "Observed",
     data: Path,
 ) -> None:
-    if strange := [name for name in others if name not in known]:
-        raise InputError(f"there is no variable {strange[0]!r}; there are: {', '.join(known)}.")
-    doubled = [name for name in others if name in table.known]
+    given = {name: domain.place(name).columns for name in others}
+    columns = [domain.place(name).columns for name in table.known]
+    doubled = [
+        name
+        for name, ours in given.items()
+        if any(ours.start < theirs.stop and theirs.start < ours.stop for theirs in columns)
+    ]
     doubled += ["noise"] * (noise is not None and table.noise is not None)
     if doubled:
         raise InputError(f"{doubled[0]} is a column of {data} and given as well; omit one of them.")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from feynkac.families.measures.measure import Measure
     from feynkac.sampling.schemes.scheme import Scheme
 
+NAME = r"[A-Za-z_]\w*(?:\[[\d\s,]+\])?"
+"""A variable, or one entry of it."""
+
 
 def parse_point(text: str) -> dict[str, Any]:
     """Values by name from `x=9.5,t=0.5,sigma=[0.1,0.2]`.
@@ -25,11 +28,8 @@ def parse_point(text: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for part in _assignments(text):
         name, sign, value = part.partition("=")
-        try:
-            number = json.loads(value)
-        except ValueError:
-            number = None
-        if not sign or isinstance(number, str | dict | bool | None):
+        number = _number(value)
+        if not sign or number is None:
             raise InputError(
                 f"cannot read {part.strip()!r}; expected name=number or name=[numbers], "
                 "as in x=9.5,t=0.5,sigma=0.35."
@@ -40,8 +40,28 @@ def parse_point(text: str) -> dict[str, Any]:
     return values
 
 
+def _number(text: str) -> Any:
+    """A number, or nested lists of them; None if it is neither."""
+    try:
+        number = json.loads(text)
+    except ValueError:
+        return None
+    return None if isinstance(number, str | dict | bool) else number
+
+
 def _assignments(text: str) -> list[str]:
-    return re.split(r",(?=\s*[A-Za-z_]\w*\s*=)", text)
+    return re.split(rf",(?=\s*{NAME}\s*=)", text)
+
+
+def parse_names(text: str) -> list[str]:
+    """Names from `sigma,x[1]`; the index of an entry may hold commas too.
+
+    Example:
+        >>> parse_names("sigma, x[1],rho[0,1]")
+        ['sigma', 'x[1]', 'rho[0,1]']
+    """
+    parts = re.split(r",(?![^\[]*\])", text)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def parse_scheme(text: str) -> "Scheme | None":
@@ -104,29 +124,30 @@ def parse_family(
 def parse_domain(text: str, domain: "Domain") -> "dict[str, Measure]":
     """Other laws of some variables from `t=0.02:5,sigma=log(0.02,2)`, in the shapes of `domain`.
 
+    A number, or a list of them, fixes a variable; `x[1]` names one entry.
+
     Example:
         >>> from feynkac import BlackScholes
-        >>> parse_domain("t=0.02:5,sigma=log(0.02,2)", BlackScholes().domain)
-        {'t': Box(0.02, 5), 'sigma': LogUniform(0.02, 2)}
+        >>> parse_domain("t=0.02:5,sigma=log(0.02,2),strike=11", BlackScholes().domain)
+        {'t': Box(0.02, 5), 'sigma': LogUniform(0.02, 2), 'strike': Fixed(11)}
     """
     found: dict[str, Measure] = {}
     for part in _assignments(text):
         name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in domain.measures:
-            raise InputError(f"there is no variable {name!r}; the domain has {domain}.")
-        measure = _measure(value, domain.measures[name].shape)
+        measure = _measure(value, domain.place(name).shape)
         if measure is None or name in found:
             raise InputError(
                 f"cannot read {part.strip()!r}; expected name=low:high, name=log(low,high), "
-                "name=normal(mean,std,low,high) or name=beta(a,b,low,high), each name once."
+                "name=normal(mean,std,low,high), name=beta(a,b,low,high) or, to fix it, "
+                "name=number, each name once."
             )
         found[name] = measure
     return found
 
 
 def _measure(text: str, shape: tuple[int, ...]) -> "Measure | None":
-    """From `0.02:5` or `log(0.02,2)`; None if it is neither."""
-    from feynkac.families import Beta, Box, LogUniform, Normal
+    """From `0.02:5`, `log(0.02,2)` or a value; None if it is neither."""
+    from feynkac.families import Beta, Box, Fixed, LogUniform, Normal
 
     laws: dict[str | None, Callable[..., Measure]] = {
         None: Box,
@@ -135,7 +156,10 @@ def _measure(text: str, shape: tuple[int, ...]) -> "Measure | None":
         "beta": Beta,
     }
     match = re.fullmatch(r"([^:()]+:[^:()]+)|([a-z]+)\(([^()]*)\)", text)
-    if match is None or match[2] not in laws:
+    if match is None:
+        value = _number(text)
+        return None if value is None else Fixed(value, shape=shape)
+    if match[2] not in laws:
         return None
     try:
         return laws[match[2]](*map(float, re.split("[:,]", match[1] or match[3])), shape=shape)
@@ -185,7 +209,7 @@ def parse_given(texts: list[str]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for text in (part for together in texts for part in _assignments(together)):
-        match = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*([a-z]+)\(([^()]*)\)\s*", text)
+        match = re.fullmatch(rf"\s*({NAME})\s*=\s*([a-z]+)\(([^()]*)\)\s*", text)
         found = {match[1]: _law(match[2], match[3], text)} if match else parse_point(text)
         for name, value in found.items():
             if name in values:
@@ -225,7 +249,7 @@ def parse_correlations(texts: list[str]) -> dict[tuple[str, str], float]:
     """
     found: dict[tuple[str, str], float] = {}
     for text in texts:
-        match = re.fullmatch(r"\s*(\w+)\s*,\s*(\w+)\s*=\s*([-+.\deE]+)\s*", text)
+        match = re.fullmatch(rf"\s*({NAME})\s*,\s*({NAME})\s*=\s*([-+.\deE]+)\s*", text)
         try:
             value = float(match[3]) if match else 2.0
         except ValueError:

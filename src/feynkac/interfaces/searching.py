@@ -17,12 +17,13 @@ from feynkac.interfaces.application import (
     FamilyName,
     Fields,
     Json,
+    OtherDomain,
     Seed,
     command,
     print_json,
 )
 from feynkac.interfaces.jobs import Place, absolute_spec
-from feynkac.interfaces.parsing import family_settings
+from feynkac.interfaces.parsing import family_settings, parse_domain
 
 if TYPE_CHECKING:
     from feynkac.tuning.trials import Trials
@@ -49,6 +50,7 @@ def tune(
     ] = 2,
     dim: Dim = None,
     field: Fields = None,
+    domain: OtherDomain = None,
     address: Address = None,
     dashboard: Dashboard = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write its logs.")] = False,
@@ -60,6 +62,7 @@ def tune(
     """
     import optuna  # noqa: F401  (report that it is missing before any work)
 
+    from feynkac.families.catalogue import find_family
     from feynkac.files import locked
     from feynkac.interfaces.ray.cluster import cluster
     from feynkac.interfaces.ray.watching import search_display
@@ -71,7 +74,9 @@ def tune(
         raise InputError("--tensorboard needs tensorboardX; pip install tensorboardX.")
     ranges = read_json_object(space, "search space") if space else {}
     fields = family_settings(dim, field or [])
-    search, searched = make_search(absolute_spec(family), fields, method, budget, seed, ranges)
+    spec = absolute_spec(family)
+    measures = parse_domain(domain, find_family(spec, fields).domain) if domain else None
+    search, searched = make_search(spec, fields, method, budget, seed, ranges, measures)
     found = Trials((out or Path("runs") / search.folder_name).absolute())
     found.require(search)
     with cluster(Place(address, dashboard)):

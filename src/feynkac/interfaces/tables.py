@@ -1,7 +1,7 @@
 """Observations from a CSV file: one column per variable, `value`, and `noise` if it is known.
 
-Entries of a vector have columns x[0], x[1], …, those of a matrix sigma[0,1]. Variables without a
-column get one value for all rows, given separately.
+Entries of a vector have columns x[0], x[1], …, those of a matrix sigma[0,1]. Entries without a
+column are free, fixed, or get one value for all rows, given separately.
 Where a family has a variable called `value` or `noise`, the column with the observations is
 `observed_value` or `observed_noise`.
 """
@@ -12,12 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from feynkac.analysis.observations import free_columns
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
-from feynkac.families.measures.measure import Measure
 
 VALUE, NOISE = "value", "noise"
 
@@ -41,19 +38,14 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
     value, noise = (_observed(column, domain) for column in (VALUE, NOISE))
     _check_header(path, header, domain, value, noise)
     columns = _columns(path, header, rows)
+    wanted = {domain.entries[i].replace(" ", "") for i in free_columns(domain, free)}
     known = {}
-    for name in domain.measures:
-        wanted = _labels(name, domain)
-        present = [label for label in wanted if label in columns]
-        if present and name in free:
-            raise InputError(f"{path} has a column {present[0]!r}, but {name} is a free variable.")
-        if present and len(present) < len(wanted):
-            missing = next(label for label in wanted if label not in columns)
-            raise InputError(f"{path} has {present[0]!r} but no column {missing!r}.")
-        if present:
-            table = np.array([columns[label] for label in wanted]).T
-            _check_inside(path, wanted, table, domain.measures[name])
-            known[name] = table.reshape(-1, *domain.measures[name].shape)
+    for column, label in enumerate(_labels(domain)):
+        if label in columns and label in wanted:
+            raise InputError(f"{path} has a column {label!r}, but {label} is a free variable.")
+        if label in columns:
+            _check_inside(path, label, columns[label], domain, column)
+            known[label] = columns[label]
     return Observed(known, columns[value], columns.get(noise))
 
 
@@ -64,21 +56,20 @@ def _observed(column: str, domain: Domain) -> str:
     return column
 
 
-def _labels(name: str, domain: Domain) -> list[str]:
-    shape = domain.measures[name].shape
-    if not shape:
-        return [name]
-    return [f"{name}[{','.join(map(str, index))}]" for index in np.ndindex(*shape)]
+def _labels(domain: Domain) -> list[str]:
+    """The names of all entries, without blanks."""
+    return [entry.replace(" ", "") for entry in domain.entries]
 
 
-def _check_inside(path: Path, labels: list[str], table: NDArray[np.float64], box: Measure) -> None:
-    low, high = np.array(box.low), np.array(box.high)
-    slack = ROUNDING * np.maximum(np.abs(low), np.abs(high))
-    for row, i in np.argwhere((table < low - slack) | (table > high + slack))[:1]:
-        raise InputError(
-            f"{path}, row {row + 1}: {labels[i]} = {table[row, i]:g} lies outside "
-            f"[{low[i]:g}, {high[i]:g}], where the solution was trained."
-        )
+def _check_inside(path: Path, label: str, cells: list[float], domain: Domain, column: int) -> None:
+    low, high = (side[column].item() for side in domain.bounds)
+    slack = ROUNDING * max(abs(low), abs(high))
+    for row, cell in enumerate(cells, start=1):
+        if not low - slack <= cell <= high + slack:
+            raise InputError(
+                f"{path}, row {row}: {label} = {cell:g} lies outside "
+                f"[{low:g}, {high:g}], where the solution was trained."
+            )
 
 
 def _cells(path: Path) -> list[list[str]]:
@@ -93,7 +84,7 @@ def _cells(path: Path) -> list[list[str]]:
 
 
 def _check_header(path: Path, header: list[str], domain: Domain, value: str, noise: str) -> None:
-    labels = [label for name in domain.measures for label in _labels(name, domain)]
+    labels = _labels(domain)
     if unknown := [name for name in header if name not in (*labels, value, noise)]:
         expected = ", ".join([*labels, value, noise] if len(labels) <= 12 else [*domain.measures])
         raise InputError(f"{path} has a column {unknown[0]!r}; expected some of: {expected}.")

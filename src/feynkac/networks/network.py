@@ -25,6 +25,8 @@ class Network(nn.Module):
 
     mean: Tensor
     std: Tensor
+    divisor: Tensor
+    """The standard deviations, infinite for inputs that are fixed: they contribute 0."""
     shift: Tensor
     scale: Tensor
 
@@ -39,6 +41,8 @@ class Network(nn.Module):
         mean, std = moments(domain, architecture.root_time, architecture.log_ranges)
         self.register_buffer("mean", mean.float(), persistent=False)
         self.register_buffer("std", std.float(), persistent=False)
+        divisor = std.masked_fill(~domain.varies, torch.inf)
+        self.register_buffer("divisor", divisor.float(), persistent=False)
         size = () if outputs == 1 else (outputs,)
         self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
         self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
@@ -59,7 +63,7 @@ class Network(nn.Module):
                 inputs[..., self.time] = seen[..., self.time].clamp_min(self.shortest).sqrt()
             for where in self.logged:
                 inputs[..., where] = seen[..., where].clamp_min(self.smallest).log()
-        return (inputs - self.mean) / self.std
+        return (inputs - self.mean) / self.divisor
 
     def stretch(self, inputs: Tensor) -> Tensor:
         """Derivatives of the inputs in the normalised ones.  Shape: `(…, dim)` → `(…, dim)`."""

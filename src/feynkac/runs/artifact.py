@@ -32,6 +32,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
+from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
@@ -140,21 +141,21 @@ def read_domain(record: dict[str, MeasureRecord], exchanged: Sequence[str] = ())
     return domain.exchanging(*exchanged) if exchanged else domain
 
 
-def as_trained(family: Family, record: FamilyRecord) -> Family:
-    """`family` on the domain that it was trained on, where that is not its own.
+def as_trained(family: Family, domain: dict[str, Any] | None) -> Family:
+    """`family` on the domain that it was trained on, as recorded, where that is not its own.
 
     Raises:
         ArtifactError: all variables were drawn together, by code that an artifact does not hold.
     """
-    if record.domain is None or family.other_domain is not None:
+    if domain is None or family.other_domain is not None:
         return family
-    if record.domain.get("joint"):
+    if domain.get("joint"):
         raise ArtifactError(
             "it was trained on inputs drawn by a sampler, and an artifact holds no code; give the "
             "family on that domain: load(folder, family=….on(…))."
         )
-    laws = {name: MeasureRecord(**law) for name, law in record.domain["measures"].items()}
-    return family.on(read_domain(laws, record.domain["exchanged"]))
+    laws = {name: MeasureRecord(**law) for name, law in domain["measures"].items()}
+    return family.on(read_domain(laws, domain["exchanged"]))
 
 
 def read_measure(record: MeasureRecord) -> Measure:
@@ -175,11 +176,18 @@ def _no_sampler(*_: Any) -> Tensor:
     raise ArtifactError("an artifact holds no code, so this variable's sampler is not known.")
 
 
+def _fixed(low: Any, high: Any, shape: tuple[int, ...]) -> Fixed:
+    if not np.array_equal(low, high):
+        raise ValueError("a fixed variable has one value")
+    return Fixed(low, shape=shape)
+
+
 MEASURES: dict[str | None, Callable[..., Measure]] = {
     Box.kind: Box,
     LogUniform.kind: LogUniform,
     Normal.kind: Normal,
     Beta.kind: Beta,
+    Fixed.kind: _fixed,
     Sampled.kind: functools.partial(Sampled, _no_sampler),
 }
 

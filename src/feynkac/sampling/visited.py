@@ -11,6 +11,7 @@ from torch import Tensor
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
+from feynkac.families.replacement import bounded
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.path import path_states
@@ -63,7 +64,7 @@ def visited_domain(family: Family, scheme: Scheme) -> Domain:
     low = low.minimum(low.new_tensor(box.low))  # paths start anywhere in the box
     high = high.maximum(high.new_tensor(box.high))
     first, last = (bound.reshape(box.shape).tolist() for bound in (low, high))
-    measures["x"] = Box(first, last, shape=box.shape)
+    measures["x"] = bounded(first, last, box.shape)
     measures["t"] = Box(0.0, measures["t"].high[0])
     return Domain(**measures).drawn_by(visits)
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from feynkac.checks.checkup import require_sound
@@ -20,14 +20,15 @@ from feynkac.clock import Clock
 from feynkac.errors import ArtifactError, InputError
 from feynkac.execution import execute
 from feynkac.families.catalogue import find_family
+from feynkac.families.family import Family
 from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
 from feynkac.methods import Method
 from feynkac.methods.method import find_method
 from feynkac.methods.space import Space
 from feynkac.preparation import make_run
-from feynkac.runs.artifact import read_artifact
+from feynkac.runs.artifact import as_trained, read_artifact
 from feynkac.runs.folder import RunFolder
-from feynkac.runs.run import differences
+from feynkac.runs.run import differences, record_family
 from feynkac.solution import Solution
 from feynkac.training.loop import Progress
 from feynkac.training.settings import Training, one_sentence
@@ -53,6 +54,12 @@ class Search:
     """Seed of the trainings and of the proposals."""
     space: dict[str, Any]
     """Ranges by name."""
+    domain: Annotated[dict[str, Any] | None, Field(exclude_if=lambda found: found is None)] = None
+    """Where the family is solved, if not on its own domain; see `Family.on`."""
+
+    def found(self) -> Family:
+        """The family itself."""
+        return as_trained(find_family(self.family, self.fields), self.domain)
 
     @property
     def folder_name(self) -> str:
@@ -83,15 +90,16 @@ def make_search(
     budget: float | str,
     seed: int,
     ranges: Mapping[str, Any],
+    measures: Mapping[str, Any] | None = None,
 ) -> tuple[Search, Space]:
-    """A search of a method's space, with some ranges replaced.
+    """A search of a method's space, with some ranges replaced, on other `measures` if given.
 
     Example:
         >>> search, space = make_search("black-scholes", {}, "fast", "15s", 0, {"depth": [2]})
         >>> search.budget, space.default["depth"]
         (15.0, 3)
     """
-    found = find_family(family, fields)
+    found = find_family(family, fields).on(**(measures or {}))
     require_sound(found)
     try:
         length = Training(budget=budget, seed=seed)  # type: ignore[arg-type]
@@ -99,7 +107,8 @@ def make_search(
         raise InputError(one_sentence(error)) from error
     space = find_method(method).space(found).narrowed(ranges)
     assert length.budget is not None
-    return Search(family, fields, method, length.budget, seed, space.record()), space
+    domain = record_family(found).domain
+    return Search(family, fields, method, length.budget, seed, space.record(), domain), space
 
 
 @plain_dataclass(frozen=True)
@@ -175,7 +184,7 @@ def train_trial(
 ) -> Solution:
     """Solve the family of `search` by `method` in the time of a trial, or resume."""
     clock = Clock()
-    family = find_family(search.family, search.fields)
+    family = search.found()
     lengths = {
         "budget": search.budget,
         "seed": seed,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from feynkac.families.measures.measure import Quantiles, fill, flatten, require_order, vector
+from feynkac.families.measures.measure import Quantiles, fill, flatten, require, vector
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -21,7 +21,8 @@ class Box(Quantiles):
 
     Args:
         low: lower bound, a number or nested numbers.
-        high: upper bound, likewise; above `low` in every coordinate.
+        high: upper bound, likewise; above `low`, or the same in some of several coordinates, which
+            are then fixed.
         shape: shape of the variable, `()` for a scalar; by default that of the bounds.
 
     Example:
@@ -29,6 +30,8 @@ class Box(Quantiles):
         8.0
         >>> Box([0.0, 1.0], [1.0, 3.0])
         Box([0.0, 1.0], [1.0, 3.0])
+        >>> Box([100.0, 0.04], [100.0, 0.09]).std[0].item()  # the first entry is fixed
+        0.0
     """
 
     kind: ClassVar[str | None] = None
@@ -36,7 +39,7 @@ class Box(Quantiles):
     def __init__(self, low: Any, high: Any, shape: tuple[int, ...] | None = None) -> None:
         numbers = {"lower bound": low, "upper bound": high}
         target, (a, b) = flatten("Box", numbers, shape)
-        require_order("Box", a, b)
+        _require_sides(a, b)
         fill(self, shape=target, low=a, high=b)
 
     @property
@@ -58,3 +61,11 @@ class Box(Quantiles):
         """a + u (b − a)."""
         low, high = self.bounds(u)
         return torch.addcmul(low, u, high - low)
+
+
+def _require_sides(low: tuple[float, ...], high: tuple[float, ...]) -> None:
+    """Lower bounds below upper ones; some of several may be equal, but not all."""
+    all_fixed = low == high
+    good = [a <= b and not all_fixed for a, b in zip(low, high, strict=True)]
+    advice = f"swap or widen the bounds{f', or give Fixed({low[0]:g})' * all_fixed}"
+    require("Box", "lower < upper", good, {"lower": low, "upper": high}, advice)

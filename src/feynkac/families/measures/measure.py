@@ -76,8 +76,9 @@ class Measure(ABC):
 
     @property
     def volume(self) -> float:
-        """∏ (bᵢ − aᵢ)."""
-        return math.prod(b - a for a, b in zip(self.low, self.high, strict=True))
+        """∏ (bᵢ − aᵢ) over the coordinates that vary."""
+        sides = zip(self.low, self.high, strict=True)
+        return math.prod(b - a for a, b in sides if a != b)
 
     def bounds(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Lower and upper.  Shape: `(size,)`, of the dtype and device of `like`."""
@@ -91,6 +92,8 @@ class Measure(ABC):
 
     def __repr__(self) -> str:
         numbers = {**self.parameters, "low": self.low, "high": self.high}
+        if self.low == self.high:
+            del numbers["high"]
         alike = all(len(set(v)) == 1 for v in numbers.values())
         texts = {
             name: f"{v[0]:g}" if alike else str(np.reshape(v, self.shape).tolist())

@@ -86,7 +86,7 @@ def _solve(index: int, spec: str, run: dict[str, Any], folder: str, channel: Any
             raise Interrupted("stopped before it started")
         family = find_family(spec, dict(run["family"]["fields"]))
         settings = run_from_dict(run)
-        family = as_trained(family, settings.family)
+        family = as_trained(family, settings.family.domain)
         Job(spec, family, settings, Path(folder)).execute(teller(channel, index))
     except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(index, error))

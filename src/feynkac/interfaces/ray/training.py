@@ -150,7 +150,7 @@ def _work(config: dict[str, Any]) -> None:
             ask(channel.begin.remote(0))
         family = find_family(config["family"], dict(run["family"]["fields"]))
         settings = run_from_dict(run)
-        family = as_trained(family, settings.family)
+        family = as_trained(family, settings.family.domain)
         execute(settings, family, Path(config["folder"]), teller(channel), team=Distributed())
     except FeynkacError as error:  # a retry would not help
         ask(channel.fail.remote(0, error))

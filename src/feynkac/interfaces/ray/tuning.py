@@ -16,7 +16,6 @@ import torch
 from ray import tune
 
 from feynkac.errors import NonFiniteError
-from feynkac.families.catalogue import find_family
 from feynkac.interfaces.application import debugging, import_used
 from feynkac.interfaces.ray.proposals import WORST, Halving, Proposals
 from feynkac.methods.space import Space
@@ -96,7 +95,7 @@ def train_again(search: Search, trials: Trials, repeats: int) -> Verdict:
     train = ray.remote(num_cpus=1, num_gpus=_gpus(), max_calls=1, max_retries=FAILURES)(train_once)
     folder = str(trials.folder)
     under_way = {s: [train.remote(folder, t.number, s) for t in (best, default)] for s in seeds}
-    family = find_family(search.family, search.fields)
+    family = search.found()
 
     def load(trained: Any) -> Solution | None:
         found = ray.get(trained)

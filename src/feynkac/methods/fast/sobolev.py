@@ -94,8 +94,8 @@ class PathData:
 
     @property
     def sloped(self) -> Tensor:
-        """All inputs, or none."""
-        return torch.full((self.family.domain.dim,), float(self.with_slopes))
+        """All inputs that vary, or none."""
+        return self.family.domain.varies.float() * float(self.with_slopes)
 
     def with_paths(self, paths: int) -> Self:
         """The same with so many paths per input."""

@@ -28,7 +28,7 @@ class TableData:
         domain = self.family.domain
         found = torch.zeros(domain.dim)
         found[: domain.state_dim + 1] = 1.0
-        return found
+        return found * domain.varies
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Random rows."""
