@@ -33,7 +33,7 @@ _NAMES = {
         GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
         Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
         Params Payoff Pays Rainbow Rate Sabr Sampled Source Spread TimeDependent
-        VectorValued
+        VectorValued safe_root
     """,
     "methods": "Fast Method Paper",
     "methods.dimension": "Choice Interval",
@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from feynkac.families import Spread as Spread
     from feynkac.families import TimeDependent as TimeDependent
     from feynkac.families import VectorValued as VectorValued
+    from feynkac.families import safe_root as safe_root
     from feynkac.methods import Fast as Fast
     from feynkac.methods import Method as Method
     from feynkac.methods import Paper as Paper

@@ -19,6 +19,7 @@ from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.reference import Estimate
+from feynkac.sampling.rivals import steadier
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
@@ -68,7 +69,8 @@ def suitable_scheme(family: Family) -> Scheme:
     """Its own, or exact sampling, or flows where they are few, or extrapolated Euler–Maruyama.
 
     Flows by Runge–Kutta take many evaluations of the coefficients, but stay where these are
-    defined: where Euler's steps do not, and flows are few, they are taken.
+    defined: where Euler's steps do not, and flows are few, they are taken. Through a square root
+    that reaches zero Euler's steps are the better ones.
     """
     if isinstance(family, OwnSteps):
         return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
@@ -78,8 +80,10 @@ def suitable_scheme(family: Family) -> Scheme:
         return LogOde(steps=2)
     noise = noise_kind(family)
     quick, flows = ExtrapolatedEuler(steps=16), NinomiyaVictoir(steps=4, noise=noise)
-    if noise in ("diagonal", "additive"):
+    if noise == "additive":
         return flows
+    if noise == "diagonal":
+        return steadier(family, flows, quick)
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
 
 
