@@ -33,7 +33,7 @@ _NAMES = {
         Family Fixed GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
         Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
         Params Payoff Pays Rainbow Rate Reflected Sabr Sampled Source Spread TimeDependent
-        VectorValued
+        VectorValued safe_root
     """,
     "grids.grid": "Grid",
     "methods": "Fast Method Paper",
@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from feynkac.families import Spread as Spread
     from feynkac.families import TimeDependent as TimeDependent
     from feynkac.families import VectorValued as VectorValued
+    from feynkac.families import safe_root as safe_root
     from feynkac.grids.grid import Grid as Grid
     from feynkac.methods import Fast as Fast
     from feynkac.methods import Method as Method

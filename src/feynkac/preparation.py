@@ -1,6 +1,7 @@
 """From words to a `Run`: the family is checked, and the method makes its choices."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from feynkac.checks.checkup import require_simulable, require_sound
+from feynkac.checks.discontinuity import undeclared_jump
+from feynkac.checks.finding import Subject
 from feynkac.clock import Allowance
 from feynkac.errors import InputError
-from feynkac.families.family import Family
-from feynkac.methods import Method
+from feynkac.families.family import Family, jumps
+from feynkac.methods import Fast, Method
 from feynkac.methods.method import divide, find_method
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Run, asked_for, record_family, run_to_dict
@@ -56,6 +59,7 @@ def make_run(
         resolved = method.resolve(family, Allowance(share), device)
         if resolved.grid is None:
             require_simulable(family, resolved.scheme)
+            resolved = _suited_to_jumps(resolved, family)
         run = Run(record_family(family), resolved, conduct, asked)
         run_to_dict(run)
     except ValidationError as error:
@@ -66,3 +70,11 @@ def make_run(
             f"so that a run can be written down: {error}."
         ) from error
     return run
+
+
+def _suited_to_jumps(method: Method, family: Family) -> Method:
+    """Without slopes if the initial condition jumps and the family does not say so."""
+    if not isinstance(method, Fast) or not method.slopes or jumps(family):
+        return method
+    found = undeclared_jump(Subject(family, method.scheme))
+    return replace(method, slopes=False) if found.figures["jump"] else method

@@ -10,8 +10,8 @@ import feynkac as fk
 from feynkac.checks.checkup import check, require_simulable
 from feynkac.checks.discontinuity import coefficient_jumps, largest_jump, segments
 from feynkac.checks.finding import Subject
-from feynkac.errors import InputError
 from feynkac.families import Box, Domain, Family, Params
+from feynkac.preparation import make_run
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 
 START = torch.tensor([[[-1.0, 0.0]], [[0.3, 0.1]]], dtype=torch.float64)
@@ -91,11 +91,16 @@ def test_an_undeclared_jump_fails():
     assert finding.figures == {"jump": 1.0}
 
 
-def test_an_undeclared_jump_is_refused_and_a_declared_one_is_not():
+def test_no_jump_is_refused():
     euler = EulerMaruyama(steps=8)
-    with pytest.raises(InputError, match=r"Changed\.initial jumps by 100 % .* add Jumps to the"):
-        require_simulable(small(initial=step), euler)
+    require_simulable(small(initial=step), euler)
     require_simulable(type("Digital", (fk.HeatGaussian, fk.Jumps), {"initial": step})(2), euler)
+
+
+def test_values_only_are_fitted_to_an_undeclared_jump():
+    settings = {"scheme": EulerMaruyama(steps=4), "noise": fk.Sobol(), "steps": 1}
+    assert not make_run(small(initial=step), "fast", dict(settings)).method.slopes
+    assert make_run(small(), "fast", dict(settings)).method.slopes
 
 
 def test_a_jump_that_is_declared_is_looked_for():

@@ -144,10 +144,10 @@ MEANINGLESS = {
     r"\(16, 1\), got \(16, 2\)",
     "no_domain:NoDomain": "NoDomain.domain must be a property that returns a Domain, got dict",
     "nonlinear_noise:NonlinearNoise": "NonlinearNoise.diffusion is not linear in dw",
-    "undeclared_jump:UndeclaredJump": "UndeclaredJump.initial jumps by 100 % of its range, "
-    "undeclared",
 }
 WRONG = {
+    "undeclared_jump:UndeclaredJump": "jumps: UndeclaredJump.initial jumps by 100 % of its range, "
+    "undeclared",
     "wrong_sign:WrongSign": "closed form, PDE: the closed form does not solve the PDE: ∂u/∂t = -",
     "wrong_sampler:WrongSampler": "exact sampler: exact disagrees with steps of drift and "
     "diffusion: S − x is ",

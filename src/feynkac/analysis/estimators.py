@@ -20,13 +20,20 @@ from feynkac.analysis.martingale import Control, controlled
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.capabilities import ExactSampler, OwnSteps
 from feynkac.families.family import Family, noise_dim, outputs, timed
+from feynkac.families.point import Point
 from feynkac.sampling.discretisation import coarsened, refined
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.alignment import align
 from feynkac.sampling.noise.noise import Draw, Independent, Noise, Shape
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.stretched import Stretched
-from feynkac.sampling.path import label_normals, quieted, weak_order
+from feynkac.sampling.path import (
+    integrates_noise,
+    label_normals,
+    path_states,
+    quieted,
+    weak_order,
+)
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
@@ -211,15 +218,30 @@ class Controlled(Estimator):
         return replace(self, shares=self.shares.repeat(count, 1, 1))
 
     def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
-        """The gap is that of the labels: they have the same mean."""
+        """The gap is that of the labels: they have the same mean.
+
+        Unless they integrate noise and may come nearer to it, as those of `Heston` do.
+        """
         draw = self._draw(self.noise, inputs, paths, generator)
         payoff, martingale = self._simulate(inputs, draw)
         assert self.shares is not None
         rest = payoff - (self.shares * martingale).sum(-1)
-        earned = payoffs(self.family, self.finest, inputs, draw.z)[..., self.output]
         sums = _Sums(self, inputs)
-        sums.add(draw, rest, payoff, _gap(self, inputs, draw, earned))
+        sums.add(draw, rest, payoff, self._gap_of(inputs, draw, payoff))
         return sums.sample()
+
+    def _starts(self, inputs: Tensor) -> Point:
+        return self.family.domain.split(inputs.unsqueeze(-2))
+
+    def _gap_of(self, inputs: Tensor, draw: Draw, payoff: Tensor) -> Tensor:
+        family = self.family
+        if self.order is None or not integrates_noise(family, self.finest):
+            earned = payoffs(self.family, self.finest, inputs, draw.z)[..., self.output]
+            return _gap(self, inputs, draw, earned)
+        z = coarsened(draw.z, self.finest.increments)
+        *_, end = path_states(self.family, self.scheme, *self._starts(inputs), z)
+        coarse = end.weight * self.family.initial(end.state, end.p) + end.gained
+        return payoff - coarse[..., self.output]
 
     def _draw(self, noise: Noise, inputs: Tensor, paths: int, generator: torch.Generator) -> Draw:
         fine, dim = self.finest, noise_dim(self.family)

@@ -69,7 +69,7 @@ CHECKS = (
     Check("closed form, PDE", closed_form.equation, _has_closed_form),
     Check("simulation", simulation.finite_paths, quick=True, needs_scheme=True, essential=True),
     Check("slopes", simulation.slopes, needs_scheme=True),
-    Check("jumps", discontinuity.undeclared_jump, _declares_no_jump, quick=True, needs_scheme=True),
+    Check("jumps", discontinuity.undeclared_jump, _declares_no_jump, needs_scheme=True),
     Check("jumps", discontinuity.declared_jump, jumps, needs_scheme=True),
     Check("coefficients", discontinuity.coefficient_jumps, needs_scheme=True),
     Check("exact sampler", agreement.exact_sampler, _is_drawn_exactly),

@@ -28,13 +28,14 @@ Function = Callable[[Tensor, Params], Tensor]
 
 
 def undeclared_jump(subject: Subject) -> Finding:
-    """φ must not jump where the family does not say so."""
+    """φ should not jump where the family does not say so."""
     family = subject.family
     jump = largest_jump(family.initial, *segments(family, subject.scheme))
     if jump:
         sentence = (
             f"{type(family).__name__}.initial jumps by {100 * jump:.3g} % of its range, "
-            "undeclared, so that slopes of labels would be wrong; add Jumps to the base classes"
+            "undeclared: slopes of labels are wrong, and solve fits values only; add Jumps to the "
+            "base classes"
         )
         return Finding("fail", sentence, {"jump": jump})
     return Finding("ok", "φ is continuous", {"jump": jump})

@@ -51,7 +51,7 @@ def finite_paths(subject: Subject) -> Finding:
     sentence = (
         f"{type(family).__name__} cannot be simulated: {int(bad.sum())} of {bad.numel()} paths are "
         f"not finite, one from {describe(domain.split(first[0]))}, which met {why}; keep the "
-        "formulas finite wherever paths go (clamp_min(0.0) under a square root), or choose a "
+        "formulas finite wherever paths go (fk.safe_root(x) for a square root), or choose a "
         "scheme with more steps"
     )
     return Finding("fail", sentence)
@@ -78,9 +78,12 @@ def slopes(subject: Subject) -> Finding:
     if bad and values.isfinite().all() and not jumps(family):
         sentence = (
             f"the slopes of {bad} of {SLOPE_INPUTS} labels are NaN or infinite; where(x > 0, …) "
-            "needs a harmless argument on its other branch, too"
+            "needs a harmless argument on its other branch, too, and a square root that reaches "
+            "zero is fk.safe_root(x)"
         )
-        return Finding("fail", sentence, figures)
+        every = bad == SLOPE_INPUTS
+        left = "" if every else ": these slopes are not fitted"
+        return Finding("fail" if every else "note", sentence + left, figures)
     for formula in formulas_of(family):
         if formula.name in ("drift", "diffusion", "initial"):
             edge = _corner_without_slope(family, formula, generator)

@@ -30,6 +30,7 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
+from feynkac.families.formulas.safe_root import safe_root
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.fixed import Fixed
@@ -115,4 +116,5 @@ __all__ = [
     "Spread",
     "TimeDependent",
     "VectorValued",
+    "safe_root",
 ]

@@ -327,6 +327,8 @@ class ConditionalMean(ABC):
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """The mean of what paths of `step` earn, given the first `kept` normals of each step.
 
+        Or a mean that is nearer to the right one, of the same weak order.
+
         Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, kept or m)` → `(…, 1)`.
         """
 

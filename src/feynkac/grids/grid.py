@@ -69,7 +69,8 @@ def suits(family: Family) -> bool:
     """Whether there is a grid for the family: few dimensions, and walls only in a single one."""
     dims = family.domain.state_dim
     walled = isinstance(family, Absorbing) and (dims > 1 or isinstance(family, TimeDependent))
-    return dims <= MOST_DIMENSIONS and not walled and family.domain.sampler is None
+    independent = family.domain.sampler is None and family.domain.rule is None
+    return dims <= MOST_DIMENSIONS and not walled and independent
 
 
 def at_once(grid: Grid) -> int:

@@ -4,10 +4,10 @@ r"""A smooth network: SiLU layers of equal width and an affine output, written o
     z_l = W_l h_{l−1} + b_l,   h_l = silu(z_l),   f(x) = W_L h_{L−1} + b_L
 
 The products p ⊙ q are optional. Coefficients multiply states, σ(x) = σx, so solutions depend on
-such products, and sums of SiLU represent them poorly. Where u oscillates, most neurons of the first
-layer are waves, sin(z₁) in place of silu(z₁), and start with frequencies that are given. The network
-is smooth, so Γ exists; the second derivative of a ReLU network is zero. `linearisation.py` writes
-out the recursions for f, its input gradient and its Jacobian in the parameters.
+such products, and sums of SiLU represent them poorly. Where u oscillates, most neurons of the
+first layer are waves, sin(z₁) in place of silu(z₁), and start with frequencies that are given. The
+network is smooth, so Γ exists; the second derivative of a ReLU network is zero. `linearisation.py`
+writes out the recursions for f, its input gradient and its Jacobian in the parameters.
 """
 
 import itertools
@@ -56,7 +56,9 @@ class Smooth(Architecture):
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""
         if self.frequencies and len(self.frequencies) != inputs:
-            raise InputError(f"expected {inputs} frequencies, one per input, got {self.frequencies}.")
+            raise InputError(
+                f"expected {inputs} frequencies, one per input, got {self.frequencies}."
+            )
         return SmoothNetwork(self, inputs, outputs)
 
 

@@ -10,6 +10,7 @@ from oracles import DAYS, TODAY, interior, maturity, residuals
 from scipy.integrate import solve_ivp
 
 from feynkac.checks.checkup import require_sound
+from feynkac.families.measures.box import Box
 from feynkac.families.models.heston import Heston, log_characteristic
 from feynkac.families.payoff import Payoff
 from feynkac.sampling.generators import make_generator
@@ -254,6 +255,43 @@ def test_many_steps_converge_with_order_two(generator):
     assert error(2) < 0.004
     assert error(4) < 8e-4
     assert error(8) < 3e-4
+
+
+MARKET = CALL.on(t=Box(0.02, 5.0), nu=Box(0.1, 1.5))
+INDEX = CALL.on(
+    x=Box([90.0, 0.15], [110.0, 0.25]),
+    t=Box(0.02, 3.0),
+    kappa=Box(14.0, 17.0),
+    theta=Box(0.06, 0.09),
+    nu=Box(3.0, 3.6),
+    rho=Box(-0.6, -0.4),
+)
+
+
+@pytest.mark.parametrize(("family", "bound"), [(MARKET, 6e-4), (INDEX, 1.2e-3)], ids=str)
+def test_sixteen_steps_do_where_the_variance_touches_zero(family, bound):
+    """ν² up to fifty times 4κθ: root mean square of error/(1 + u), noise included."""
+    inputs = family.domain.sample(32, make_generator(5, "x"), torch.float64)
+    u = family.closed_form(*family.domain.split(inputs))
+    noise = make_generator(0, "heston", "market")
+    found = replicated(family, FamilySteps(steps=16), Sobol(), inputs, 4096, noise, 4)
+    error = (found.value - u) / (1.0 + u)
+    assert error.square().mean().sqrt() < bound
+
+
+@pytest.mark.parametrize("family", [MARKET, INDEX], ids=str)
+def test_slopes_are_finite_where_the_variance_touches_zero(family, generator):
+    inputs = family.domain.sample(32, generator)
+    scheme = FamilySteps(steps=8)
+    draw = draw_paths(family, scheme, Sobol(), inputs, 512, generator)
+    values, slopes = differential_labels(family, scheme, inputs, draw)[:2]
+    leaf = inputs.double().requires_grad_()
+    u = family.closed_form(*family.domain.split(leaf))
+    (exact,) = torch.autograd.grad(u.sum(), leaf)
+    assert values.isfinite().all()
+    error = ((slopes - exact) * family.domain.std).square().mean(0).sqrt()
+    size = (exact * family.domain.std).square().mean(0).sqrt()
+    assert (error < 0.1 * size.max()).all()
 
 
 def test_pathwise_slopes_agree_with_the_closed_form(generator):

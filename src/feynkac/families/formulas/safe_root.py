@@ -7,6 +7,18 @@ import torch
 from torch import Tensor
 
 
+def safe_root(x: Tensor) -> Tensor:
+    """√x for x > 0 and 0 below, with slope 0 instead of ∞ at 0: for coefficients such as σ√v.
+
+    Example:
+        >>> x = torch.tensor([4.0, 0.0, -1.0], requires_grad=True)
+        >>> safe_root(x).sum().backward()
+        >>> x.grad
+        tensor([0.2500, 0.0000, 0.0000])
+    """
+    return root(x)
+
+
 def root(t: Tensor) -> Tensor:
     """√t for t ≥ 0, with slope 0 instead of ∞ at 0.
 

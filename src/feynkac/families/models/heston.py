@@ -2,20 +2,16 @@ r"""Heston's stochastic volatility (1993): x = (S, v), two Brownian motions with
 
     dS = r S dt + √v S dB,   dv = κ(θ − v) dt + ν √v dW,   c = r,   payoff of S.
 
-A step of weak order 2, with z₁, z₂ independent standard normals. The variance moves as in the
-splitting of Ninomiya and Victoir with the flows of Alfonsi (2010), but with constants that make the
-mean and variance of v_h exact. With s = sinh(κh/2), e = e^{−κh/2},
+A step of weak order 2, with z₁, z₂ independent standard normals, for all κ, θ, ν > 0 and every h.
+v_h and the mean of I = ∫v du given v_h come from z₁ by `square_root.py`, I's variance given both
+ends is g E[I | v_h]. As ν∫√v dW = v_h − v − κθh + κI, with λ = ρκ/ν − ½,
 
-    v_h = e ((A + B z₁)² + C),   A² = C + e v,   B² = ν²s/2κ,   C = (θ − ν²/4κ) s ≥ 0.
+    ln S_h = ln S + rh + ρ/ν v_h + λ I + Σ z₂ − ln M,     Σ² = (1 − ρ² + λ²g) I,   I = E[I | v_h],
 
-Given both ends, ∫v du is about θ(h − τ) + τ(v + v_h)/2, τ = 2 tanh(κh/2)/κ, with variance
-ν²h³(v + v_h)/24; and v_h counts more than v if the noise fades from √v to √θ. With λ = ρκ/ν − ½,
-
-    ln S_h = ln S + rh + α v_h + Σ z₂ − ln M,   α = ρ/ν + λ(τ/2 + κh²/12 · (v − θ)/(v + κθh/2)),
-    Σ² = ω(v + v_h) + (1 − ρ²)θ(h − τ),         ω = (1 − ρ²)τ/2 + λ²ν²h³/24,
-
-and M, known in closed form, makes e^{−rh} S_h a martingale. All this needs ν² ≤ 4κθ. Given the path
-of v, ln S is normal: Black's formula integrates all z₂ at once (Romano and Touzi 1997).
+and M, known in closed form, makes e^{−rh} S_h a martingale. Given the path of v and I of all steps,
+ln S is normal: Black's formula integrates all z₂ at once (Romano and Touzi 1997). Labels take the
+I of the whole path for lognormal, not just its noise for a part of z₂'s: they are means of Black's
+formula over two of its values, by the rule of Gauss for that law.
 
 The closed form is that of Black with the same mean of ∫v ds, plus Lewis's (2001) integral of the
 difference of the characteristic functions, see `lewis.py`; f is written so that its logarithm stays
@@ -33,7 +29,8 @@ from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.lewis import expectation
-from feynkac.families.formulas.safe_root import root
+from feynkac.families.formulas.safe_root import positive, root
+from feynkac.families.formulas.square_root import constants, transition
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
@@ -55,7 +52,7 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
 
     @property
     def domain(self) -> Domain:
-        """ν² ≤ 4κθ everywhere."""
+        """ν² ≤ 4κθ everywhere, where the law of v is smooth enough for steps of half a year."""
         return Domain(
             x=Box([90.0, 0.02], [110.0, 0.12]),
             t=Box(0.0, 1.0),
@@ -85,33 +82,32 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
     def step(self, x: Tensor, h: Tensor, p: Params, z: Tensor) -> Tensor:
         """S_h and v_h, by the formulas above."""
         (S, v), (z1, z2) = halves(x), halves(z)
-        growth, variance, end = self._advance(v, h, p, z1)
-        return torch.cat([S * (growth + root(variance) * z2).exp(), end], dim=-1)
+        law = transition(v, constants(h, p.kappa, p.theta, p.nu))
+        slope, lam = p.rho / p.nu, p.rho * p.kappa / p.nu - 0.5
+        spread = 1.0 - p.rho.square() + lam.square() * law.noise
+        end, integral = law.ends(z1)
+        growth = slope * end + lam * integral - law.log_mean_exp(slope, lam + 0.5 * spread)
+        noise = root(spread * integral) * z2
+        return torch.cat([S * (p.rate * h + growth + noise).exp(), end], dim=-1)
 
     def expected(self, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """Black's formula given the path of v, for ln S is then normal: all z₂ are integrated."""
         S, v = halves(x)
-        h, total, square = t / len(z), torch.zeros_like(v), torch.zeros_like(v)
+        at = constants(t / len(z), p.kappa, p.theta, p.nu)
+        slope, independent = p.rho / p.nu, 1.0 - p.rho.square()
+        k = p.rho * p.kappa / p.nu - 0.5 * p.rho.square()
+        growth, mean, variance = (torch.zeros_like(v) for _ in range(3))
         for normal in z.unbind(0):
-            growth, variance, v = self._advance(v, h, p, halves(normal)[0])
-            total, square = total + growth, square + variance
-        forward = S * (total + 0.5 * square).exp()
-        value = black(self.payoff.style, forward, p.strike, root(square))
-        return (-p.rate * t).exp() * value
-
-    def _advance(
-        self, v: Tensor, h: Tensor, p: Params, z1: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean and variance of ln S_h/S given v_h, and v_h.  Shape: `(…, 1)` each."""
-        s, e = (0.5 * p.kappa * h).sinh(), (-0.5 * p.kappa * h).exp()
-        C = (p.theta - 0.25 * p.nu.square() / p.kappa) * s
-        A, B = root(C + e * v), p.nu * root(0.5 * s / p.kappa)
-        end = e * ((A + B * z1).square() + C)
-        alpha, omega, rest = _coefficients(v, h, p)
-        variance = omega * (v + end) + rest
-        q = e * (alpha + 0.5 * omega)
-        log_M = q * C + _log_mean_exp(q, A, B) + 0.5 * (omega * v + rest)
-        return p.rate * h + alpha * end - log_M, variance, end
+            law = transition(v, at)
+            v, integral = law.ends(halves(normal)[0])
+            weight = k + 0.5 * k.square() * law.noise
+            mean, variance = mean + integral, variance + law.noise * integral
+            growth = growth + slope * v + weight * integral - law.log_mean_exp(slope, weight)
+        integrals, weights = _two_values(mean, variance)
+        tilts = (k * (integrals - mean)).exp()
+        forward = S * (p.rate * t + growth).exp() * tilts / (tilts * weights).sum(0)
+        values = black(self.payoff.style, forward, p.strike, root(independent * integrals))
+        return (-p.rate * t).exp() * (values * weights).sum(0)
 
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """Black's formula and a correction by Fourier integral, in float64."""
@@ -142,18 +138,12 @@ def log_characteristic(u: Tensor, v: Tensor, t: Tensor, p: Params) -> Tensor:
     return (p.kappa * p.theta * by_theta + v * by_variance) / p.nu.square()
 
 
-def _coefficients(v: Tensor, h: Tensor, p: Params) -> tuple[Tensor, Tensor, Tensor]:
-    """α, ω and (1 − ρ²)θ(h − τ)."""
-    independent = 1.0 - p.rho.square()
-    tau = 2.0 * (0.5 * p.kappa * h).tanh() / p.kappa
-    lam = p.rho * p.kappa / p.nu - 0.5
-    fading = (v - p.theta) / (v.clamp_min(0.0) + 0.5 * p.kappa * p.theta * h)
-    alpha = p.rho / p.nu + lam * (0.5 * tau + p.kappa * h.square() / 12.0 * fading)
-    omega = 0.5 * independent * tau + (lam * p.nu).square() * h**3 / 24.0
-    return alpha, omega, independent * p.theta * (h - tau)
-
-
-def _log_mean_exp(q: Tensor, A: Tensor, B: Tensor) -> Tensor:
-    """ln E exp(q (A + BZ)²), Z standard normal."""
-    spread = 1.0 - 2.0 * q * B.square()
-    return q * A.square() / spread - 0.5 * spread.log()
+def _two_values(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    """A lognormal's two values and weights of Gauss: three moments.  Shape: → `(2, …, 1)` each."""
+    square = variance / positive(mean).square()
+    spread = root(square)
+    lean = 0.5 * spread * (3.0 + square)
+    length = (1.0 + lean.square()).sqrt()
+    values = mean * (1.0 + spread * torch.stack([lean + length, lean - length]))
+    share = 0.5 * lean / length
+    return values, torch.stack([0.5 - share, 0.5 + share])

@@ -19,6 +19,7 @@ from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.reference import Estimate
+from feynkac.sampling.rivals import steadier
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
@@ -31,7 +32,7 @@ FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
-MOST_DOUBLINGS = 4
+MOST_DOUBLINGS = 6
 
 
 def choose_scheme(
@@ -68,7 +69,8 @@ def suitable_scheme(family: Family) -> Scheme:
     """Its own, or exact sampling, or flows where they are few, or extrapolated Euler–Maruyama.
 
     Flows by Runge–Kutta take many evaluations of the coefficients, but stay where these are
-    defined: where Euler's steps do not, and flows are few, they are taken.
+    defined: where Euler's steps do not, and flows are few, they are taken. Through a square root
+    that reaches zero Euler's steps are the better ones.
     """
     if isinstance(family, OwnSteps):
         return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
@@ -77,9 +79,11 @@ def suitable_scheme(family: Family) -> Scheme:
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
     noise = noise_kind(family)
-    quick, flows = ExtrapolatedEuler(steps=16), NinomiyaVictoir(steps=4, noise=noise)
-    if noise in ("diagonal", "additive"):
+    quick, flows = ExtrapolatedEuler(steps=8), NinomiyaVictoir(steps=1, noise=noise)
+    if noise == "additive":
         return flows
+    if noise == "diagonal":
+        return steadier(family, flows, quick)
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
 
 

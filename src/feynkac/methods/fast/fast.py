@@ -21,6 +21,7 @@ from feynkac.methods.fast.choose_grid import choose_grid
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
+from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.methods.fast.sobolev import (
     PathData,
     SobolevGradient,
@@ -44,6 +45,7 @@ from feynkac.training.settings import Training
 from feynkac.training.state import begin
 
 FEW_INPUTS = 12
+WAVY_WIDTH = 96  # at least, where u oscillates
 ROWS = 500  # values and slopes in one Gauss–Newton system
 NORMALS = 2048  # drawn for one input, if there are many inputs
 GRID_SHARE = 0.5
@@ -113,9 +115,11 @@ class Fast(Method):
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
         sloped = family.domain.state_dim + 1 if self.grid else inputs * (not jumps(family))
         rows = max(32, ROWS // (1 + sloped))
+        waves = self._frequencies(family)
+        width = max(width, WAVY_WIDTH) if waves else width
         return replace(
             self,
-            architecture=self._network(width, depth=3 if few else 2),
+            architecture=self._network(width, 3 if few else 2, waves),
             width=unset,
             depth=unset,
             optimiser=self.optimiser or (GaussNewton() if few else Muon()),
@@ -124,13 +128,25 @@ class Fast(Method):
             batch_size=self.batch_size or (rows if few else 256),
         )
 
-    def _network(self, width: int, depth: int) -> Smooth:
+    def _frequencies(self, family: Family) -> tuple[float, ...]:
+        """None where the network is given, or slopes do not tell."""
+        if self.architecture is not unset or self.grid or not self.slopes or jumps(family):
+            return ()
+        return choose_frequencies(family, self.scheme, self.noise)
+
+    def _network(self, width: int, depth: int, frequencies: tuple[float, ...]) -> Smooth:
         if self.architecture is not unset:
             if (self.width, self.depth) != (unset, unset):
                 raise InputError("give an architecture, or width and depth, not both.")
             return self.architecture  # type: ignore[return-value]
         width = self.width or width
-        return Smooth(width=width, depth=self.depth or depth, products=width // 2, log_ranges=True)
+        return Smooth(
+            width=width,
+            depth=self.depth or depth,
+            products=width // 2,
+            log_ranges=True,
+            frequencies=frequencies,
+        )
 
     def _suited_to_machine(
         self, family: Family, allowance: Allowance, device: str, balance: bool
@@ -190,7 +206,7 @@ class Fast(Method):
         network.scale.copy_(scales.scale.reshape(network.scale.shape))
         relative = scales.scale / scales.scale.mean()
         data = replace(data, batch_size=rows, relative=relative).with_paths(self.paths)
-        weight = self.slope_weight if data.sloped.any() else 0.0
+        weight = self.slope_weight if scales.weights.any() else 0.0
         return (SobolevProjection if few else SobolevGradient)(data, scales, weight)
 
     def length(self, family: Family) -> int:

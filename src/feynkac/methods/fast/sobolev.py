@@ -1,11 +1,12 @@
 r"""The fast method's objective: fit values and slopes, each on its own scale.
 
-    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    1/ω_j = max(R_j, δ max_i R_i),
+    L = E[(f − Y)²] + (μ/p) Σ_j E[ω_j² (∂_j f − ∂_j Y)²],    T_j/ω_j = max(R_j, δ max_i T_i R_i),
 
-in normalised inputs and outputs, R_j the root mean square of ∂_j Y. Labels are means over K paths
-from the same input, slopes their pathwise derivatives. The network sees √t in place of t, and its
-slope in √t is fitted: that label's variance stays bounded as t → 0, whereas the one in t grows like
-1/t.
+in normalised inputs and outputs, R_j the root mean square of ∂_j Y and T_j its trust, 1 unless it
+is mostly noise (`slopes.py`). Labels are means over K paths from the same input, slopes their
+pathwise derivatives; single slopes that do not exist or are far out of scale are left out. The
+network sees √t in place of t, and its slope in √t is fitted: that label's variance stays bounded as
+t → 0, whereas the one in t grows like 1/t.
 """
 
 from abc import abstractmethod
@@ -29,9 +30,13 @@ from feynkac.networks.smooth import SmoothNetwork
 from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.slopes import trust, without_outliers
 from feynkac.training.diagnosis import bad_label
 from feynkac.training.objective import Batch, Objective
 from feynkac.training.optimisers.gauss_newton import GaussNewtonSteps, solve_damped
+
+TRUST_INPUTS, TRUST_LABELS = 64, 4  # on which the noise of slopes is measured
+OUTLIER = 30.0  # a slope of so many times its scale is left out
 
 
 class Data(Protocol):
@@ -41,9 +46,8 @@ class Data(Protocol):
     def family(self) -> Family:
         """Whose labels they are."""
 
-    @property
-    def sloped(self) -> Tensor:
-        """1 for each input that has slopes among the labels, else 0.  Shape: `(dim,)`."""
+    def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
+        """How far the slopes in each input can be fitted; 0: there are none.  Shape: `(dim,)`."""
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Fresh inputs with labels of u and ∇u."""
@@ -80,22 +84,45 @@ class PathData:
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Fresh inputs with labels of u and ∇u."""
+        inputs = self.inputs(self.batch_size, generator)
+        return self.labelled(inputs, self._mix(inputs, generator), generator)
+
+    def repeated(self, count: int, times: int, generator: torch.Generator) -> Batch:
+        """`count` fresh inputs, each with as many independent labels, one after the other."""
+        inputs = self.inputs(count, generator)
+        mix = self._mix(inputs, generator).repeat_interleave(times, 0)
+        return self.labelled(inputs.repeat_interleave(times, 0), mix, generator)
+
+    def inputs(self, count: int, generator: torch.Generator) -> Tensor:
+        """Fresh inputs, none of them at t = 0."""
         domain = self.family.domain
-        inputs = domain.ordered(domain.sample(self.batch_size, generator))
+        inputs = domain.ordered(domain.sample(count, generator))
         time = inputs[:, domain.slices()["t"]]
         time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
+        return inputs
+
+    def _mix(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        return random_mix(outputs(self.family), self.relative, inputs, generator)
+
+    def labelled(self, inputs: Tensor, mix: Tensor, generator: torch.Generator) -> Batch:
+        """With labels of u and of the slopes of Σ_j mix_j u_j."""
         draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
-        mix = random_mix(outputs(self.family), self.relative, inputs, generator)
         if not self.with_slopes:
             values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
             return Batch(inputs, values, torch.zeros_like(inputs), mix)
         labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
         return Batch(inputs, *labels, mix)
 
-    @property
-    def sloped(self) -> Tensor:
-        """All inputs that vary, or none."""
-        return self.family.domain.varies.float() * float(self.with_slopes)
+    def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
+        """By the noise of slopes on a few inputs."""
+        varies = self.family.domain.varies.to(network.std)
+        if not self.with_slopes:
+            return torch.zeros_like(varies)
+        batch = self.repeated(TRUST_INPUTS, TRUST_LABELS, generator)
+        assert batch.gradients is not None
+        slopes = batch.gradients * network.stretch(batch.inputs)
+        found = trust(slopes.unflatten(0, (TRUST_INPUTS, TRUST_LABELS)))  # type: ignore[no-untyped-call]
+        return varies * found
 
     def with_paths(self, paths: int) -> Self:
         """The same with so many paths per input."""
@@ -117,13 +144,14 @@ def measure_scales(
     """From one batch of labels; δ is `least_slope`."""
     batch = data.sample(generator)
     assert batch.gradients is not None
-    if problem := bad_label(batch, data.family.domain):
+    if problem := bad_label(batch._replace(gradients=None), data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
     slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
-    rms = slopes.square().mean(0).sqrt()
-    weights = data.sloped / rms.clamp_min(least_slope * rms.max() + 1e-12)
-    return Scales(shift, scale, weights)
+    rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
+    trusted = data.trusted(network, generator)
+    least = least_slope * (trusted * rms).max() + 1e-12
+    return Scales(shift, scale, trusted / rms.clamp_min(least))
 
 
 @dataclass(frozen=True)
@@ -153,15 +181,16 @@ class Sobolev(Objective):
         assert batch.gradients is not None
         assert batch.mix is not None
         x, typical = network.normalise(batch.inputs), network.scale.mean()
-        slopes = batch.gradients * network.stretch(batch.inputs) / typical
+        slopes, weights = without_outliers(
+            batch.gradients * network.stretch(batch.inputs) / typical, self.scales.weights, OUTLIER
+        )
         fitted = max(1, int(self.scales.weights.count_nonzero()))
-        weights = self.scales.weights * (self.slope_weight / fitted) ** 0.5
         return Targets(
             x=x,
             mix=batch.mix * network.scale / typical,
             values=((batch.values - network.shift) * batch.mix / typical).sum(-1),
             slopes=slopes,
-            weights=weights.expand_as(slopes),
+            weights=weights * (self.slope_weight / fitted) ** 0.5,
         )
 
 

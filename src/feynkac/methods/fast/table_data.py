@@ -9,6 +9,7 @@ from torch import Tensor
 from feynkac.families.family import Family
 from feynkac.grids.table import Table
 from feynkac.methods.fast.sobolev import random_mix
+from feynkac.networks.network import Network
 from feynkac.training.objective import Batch
 
 
@@ -22,13 +23,12 @@ class TableData:
     relative: Tensor | None = None
     """Standard deviations of the components of u, relative to their mean; None: all alike."""
 
-    @property
-    def sloped(self) -> Tensor:
-        """x and t."""
+    def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
+        """Slopes in x and t have no noise; the parameters have none."""
         domain = self.family.domain
-        found = torch.zeros(domain.dim)
-        found[: domain.state_dim + 1] = 1.0
-        return found * domain.varies
+        found = domain.varies.to(network.std)
+        found[domain.state_dim + 1 :] = 0.0
+        return found
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Random rows."""

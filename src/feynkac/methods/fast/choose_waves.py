@@ -1,0 +1,36 @@
+r"""Whether u oscillates, and how fast along each input. In normalised inputs, with two independent
+labels Y, Y′ at each of a few inputs,
+
+    ω_j² = E[∂_j Y ∂_j Y′] / V(Y),      Σ_j ω_j²  is about the mean degree of u as a polynomial:
+
+1 for a linear function, k for one of degree k.
+"""
+
+import torch
+
+from feynkac.families.family import Family
+from feynkac.methods.fast.sobolev import PathData
+from feynkac.networks.network import Network
+from feynkac.networks.smooth import Smooth
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import Noise
+from feynkac.sampling.schemes.scheme import Scheme
+
+OSCILLATING = 6.0  # mean degree from which on waves are worth it
+INPUTS, PATHS = 256, 32
+
+
+def choose_frequencies(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
+    """ω of each normalised input, or none if u does not oscillate."""
+    network = Network(Smooth(width=2, log_ranges=True), family.domain)
+    data = PathData(family, scheme, noise, INPUTS, PATHS)
+    batch = data.repeated(INPUTS, 2, make_generator(0, "waves"))
+    assert batch.gradients is not None
+    assert batch.mix is not None
+    slopes = (batch.gradients * network.stretch(batch.inputs)).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
+    values = (batch.values * batch.mix).sum(-1).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
+    variance = (values - values.mean()).prod(-1).mean()  # without the labels' noise
+    squares = slopes.prod(1).mean(0).clamp_min(0.0) / variance
+    if not squares.isfinite().all() or variance <= 0.0 or squares.sum() < OSCILLATING:
+        return ()
+    return tuple(torch.sqrt(squares).tolist())

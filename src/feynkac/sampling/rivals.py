@@ -1,0 +1,62 @@
+r"""Which of two schemes? The first, unless the other disagrees by more than its own error:
+
+    ‖Y_2n − X_2m‖ ≤ ½ ‖X_m − X_2m‖,     ‖·‖ the root mean square over λ, relative to 1 + |u|,
+
+Y labels of the first with n steps, X of the other with m, all on the same Brownian paths.
+
+Schemes made of flows are usually far better than Euler's, but not where a coefficient has a square
+root that reaches zero: their flows are not defined there, or converge slowly.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from feynkac.families.family import Family
+from feynkac.sampling.discretisation import refined
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.labels import draw_paths, payoffs
+from feynkac.sampling.noise.noise import of_fewer_steps
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.schemes.scheme import Scheme
+
+PILOT_INPUTS, REPLICATES, PILOT_PATHS = 16, 4, 128
+ALIKE = 5e-4  # root mean square of a difference, relative to 1 + |u|, that does not matter
+
+
+def steadier(family: Family, first: Scheme, other: Scheme) -> Scheme:
+    """`first`, unless its labels are not those of `other`, whose error is too small for that.
+
+    Both take one vector of normals per step, and the steps of `other` are a multiple.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.sampling.schemes import ExtrapolatedEuler, NinomiyaVictoir
+        >>> flows = NinomiyaVictoir(steps=4, noise="diagonal")
+        >>> steadier(BlackScholes(), flows, ExtrapolatedEuler(steps=16)) == flows
+        True
+    """
+    generator = make_generator(0, "rivals")
+    inputs = family.domain.sample(PILOT_INPUTS, generator).repeat_interleave(REPLICATES, 0)
+    fine = refined(other)
+    draw = draw_paths(family, fine, Sobol(), inputs, PILOT_PATHS, generator)
+
+    def labels(scheme: Scheme) -> Tensor:
+        z = of_fewer_steps(draw.z, scheme.steps) if scheme.steps < fine.steps else draw.z
+        return (payoffs(family, scheme, inputs, z) * draw.weights).sum(-2)
+
+    with torch.no_grad():
+        rival = labels(fine)
+        gap = _apart(labels(refined(first)), rival)
+        return first if gap <= max(ALIKE, 0.5 * _apart(labels(other), rival)) else other
+
+
+def _apart(one: Tensor, other: Tensor) -> float:
+    """Root mean square of the difference relative to 1 + |u|, the share of the noise taken off.
+
+    Infinite if any label is not finite.
+    """
+    gaps = ((one - other) / (1.0 + other.abs())).unflatten(0, (-1, REPLICATES))  # type: ignore[no-untyped-call]
+    square = float((gaps.mean(1).square() - gaps.var(1) / REPLICATES).mean())
+    return math.sqrt(max(0.0, square)) if math.isfinite(square) else math.inf
