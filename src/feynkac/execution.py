@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 import torch._dynamo  # seconds that an optimiser would take otherwise
 
+from feynkac.analysis.rounding import number
 from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
 from feynkac.evaluation import Evaluator
@@ -220,5 +221,12 @@ def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> l
         found.append(
             "the discretisation error of the scheme was not estimated, and the errors do not "
             "contain it; give a larger budget, or compare with a scheme of more steps."
+        )
+    last = state.history[-1].get("l1") if state.history else None
+    if decisions.bias and last is not None and decisions.bias[0] > max(last, 2 * decisions.bias[1]):
+        found.append(
+            f"the scheme's own error is estimated at {number(decisions.bias[0])}, more than the "
+            "fit's, and the errors do not contain it; choose a scheme with more steps, or give a "
+            "larger budget."
         )
     return found + (warnings_of(state.history[-1]) if state.history else [])

@@ -13,12 +13,10 @@ from feynkac.families.family import Family, jumps
 from feynkac.networks.architecture import ACTIVATIONS, Layer
 
 FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
-SENSELESS = (
-    2.0  # and so many times the mean baseline. Next to a kink at t = 0, the largest error of
-)
-# the catalogue's models is 50 to 700 times L1 after 150 steps, but 0.1 to 1 mean baselines
+SENSELESS = 2.0  # and so many times the mean baseline. Next to a kink at t = 0, the largest error
+# of the catalogue's models is 50 to 700 times L1 after 150 steps, but 0.1 to 1 mean baselines
 CLEAR = 4.0  # standard errors of the reference, of which some input of many is off by chance
-POOR = 0.5  # of the linear fit's error
+POOR = 0.5  # of the error of a linear fit, or of the mean
 CARRIERS = 64  # inputs that carry the error, (Σ|d|)²/Σd²; below it, the interval is often too short
 
 
@@ -70,10 +68,12 @@ def _carriers(found: Mapping[str, float]) -> str | None:
 
 def _linear(found: Mapping[str, float]) -> str | None:
     l1, linear = found.get("l1_low", found.get("l1", 0.0)), found.get("linear_baseline", 0.0)
-    if not l1 > POOR * linear > 0.0:
+    mean = found.get("mean_baseline", linear)
+    fit, baseline = ("a linear fit", linear) if linear <= mean else ("the mean of u", mean)
+    if not l1 > POOR * baseline > 0.0:
         return None
     return (
-        f"the error is more than half that of a linear fit ({number(linear)}): train longer, or "
+        f"the error is more than half that of {fit} ({number(baseline)}): train longer, or "
         "check the family (`feynkac check`)."
     )
 

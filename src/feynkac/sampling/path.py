@@ -50,8 +50,9 @@ class PathState(NamedTuple):
 
 
 def ends_only(family: Family) -> bool:
-    """Whether the label depends on the end of the path alone."""
-    return not isinstance(family, Discount | Source | TimeDependent | Absorbing)
+    """Whether the label depends on the end of the path alone, and on the time it took."""
+    varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
+    return not varying and not isinstance(family, Source | TimeDependent | Absorbing)
 
 
 def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[ConditionalMean]:
@@ -94,7 +95,9 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         twice = 2.0 * earned(family, fine, x, t, p, z)
         return twice - earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
     if ends_only(family):
-        return family.initial(scheme.terminal(family, x, t, p, z), p)
+        paid = family.initial(scheme.terminal(family, x, t, p, z), p)
+        kept = isinstance(family, ConstantDiscount)
+        return (-t * family.discount_rate(p)).exp() * paid if kept else paid
     *_, last = path_states(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
 

@@ -11,7 +11,13 @@ import torch
 
 from feynkac.clock import Allowance
 from feynkac.families.affine_linear import AffineLinear
-from feynkac.families.capabilities import ExactSampler, OwnSteps, TimeDependent
+from feynkac.families.capabilities import (
+    Absorbing,
+    ExactSampler,
+    OwnSteps,
+    Source,
+    TimeDependent,
+)
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.generators import make_generator
@@ -20,15 +26,18 @@ from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.reference import Estimate
 from feynkac.sampling.rivals import steadier
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
+from feynkac.sampling.schemes.geometric import Geometric, is_geometric
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
+WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
@@ -78,8 +87,13 @@ def suitable_scheme(family: Family) -> Scheme:
         return Exact()
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
+    if is_geometric(family) and not isinstance(family, Absorbing | Source):
+        return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
     noise = noise_kind(family)
-    quick, flows = ExtrapolatedEuler(steps=8), NinomiyaVictoir(steps=1, noise=noise)
+    quick: Scheme = ExtrapolatedEuler(steps=8)
+    flows = NinomiyaVictoir(steps=1, noise=noise)
+    if isinstance(family, Absorbing):
+        quick, flows = EulerMaruyama(steps=WALLED_STEPS), flows.with_steps(WALLED_STEPS)
     if noise == "additive":
         return flows
     if noise == "diagonal":
