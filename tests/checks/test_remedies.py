@@ -78,7 +78,7 @@ class StaysAbove(FallsBelowZero):
 
 
 @pytest.mark.parametrize(
-    ("broken", "named", "mended"),
+    ("broken", "named", "corrected"),
     [
         (ChangesDtype(), r"dtype=x\.dtype", KeptDtype()),
         (Explodes(), r"\(clamp\)", Clamped()),
@@ -93,23 +93,23 @@ class StaysAbove(FallsBelowZero):
         ),
     ],
 )
-def test_what_the_formulas_need_is_said(broken, named, mended):
+def test_what_the_formulas_need_is_said(broken, named, corrected):
     with pytest.raises(InputError, match=named):
         require_sound(broken)
-    require_sound(mended)
+    require_sound(corrected)
 
 
 @pytest.mark.parametrize(
-    ("broken", "named", "mended"),
+    ("broken", "named", "corrected"),
     [
         (UndeclaredJump(), "add Jumps to the base classes", Declared()),
         (FallsBelowZero(), r"clamp_min\(0.0\) under a square root", StaysAbove()),
     ],
 )
-def test_what_paths_need_is_said(broken, named, mended):
+def test_what_paths_need_is_said(broken, named, corrected):
     with pytest.raises(InputError, match=named):
         require_simulable(broken, fk.Exact())
-    require_simulable(mended, fk.Exact())
+    require_simulable(corrected, fk.Exact())
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ def test_a_square_root_of_a_negative_number_is_named_with_its_input():
     with pytest.raises(InputError, match=r"at x = \[.*\], t = .*, a = (\S+), m = .*") as caught:
         require_sound(family)
     at = float(str(caught.value).split("a = ")[1].split(",")[0])
-    root = float(str(caught.value).split("the square root of ")[1].rstrip("."))
+    root = float(str(caught.value).split("the square root of ")[1].split(";")[0])
     assert at < 0.5
     assert root == pytest.approx(at - 0.5, abs=1e-4)
 
@@ -259,8 +259,8 @@ def test_a_square_root_of_a_negative_number_is_named_with_its_input():
 @pytest.mark.parametrize(
     ("formula", "origin"),
     [
-        (lambda s, x, t, p: x.mean(-1, keepdim=True) / t, r"t = 0, .*\S+ divided by 0\."),
-        (lambda s, x, t, p: x[..., :1] + 0.0 * t.log(), r"t = 0, .*the logarithm of 0\."),
+        (lambda s, x, t, p: x.mean(-1, keepdim=True) / t, r"t = 0, .*\S+ divided by 0;"),
+        (lambda s, x, t, p: x[..., :1] + 0.0 * t.log(), r"t = 0, .*the logarithm of 0;"),
         (lambda s, x, t, p: (1.0 - t).rsqrt() + 0 * x[..., :1], "t = 1, .*root of 0"),
     ],
 )

@@ -17,11 +17,11 @@ r"""What a family may have beside its domain, μ, σ and φ: base classes, found
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
+from feynkac.families.greek import Greek as Greek
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 
@@ -382,21 +382,6 @@ class ClosedPartials(ClosedForm):
     @abstractmethod
     def closed_partials(self, x: Tensor, t: Tensor, p: Params) -> dict[str, Tensor]:
         """∂u/∂(each variable), by name, shaped like the variable in `Point`."""
-
-
-@dataclass(frozen=True)
-class Greek:
-    """A named derivative: `sign` times ∂u along `names`, as in Θ = −∂u/∂t.
-
-    A second derivative along the same vector variable is its diagonal, one number per asset.
-
-    Example:
-        >>> Greek(("t",), sign=-1.0)
-        Greek(names=('t',), sign=-1.0)
-    """
-
-    names: tuple[str, ...]
-    sign: float = 1.0
 
 
 class NamedGreeks(ABC):
