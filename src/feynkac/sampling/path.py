@@ -96,8 +96,9 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         return twice - earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
     if ends_only(family):
         paid = family.initial(scheme.terminal(family, x, t, p, z), p)
-        kept = isinstance(family, ConstantDiscount)
-        return (-t * family.discount_rate(p)).exp() * paid if kept else paid
+        if isinstance(family, ConstantDiscount):
+            return (-t * family.discount_rate(p)).exp() * paid
+        return paid
     *_, last = path_states(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
 
