@@ -68,11 +68,12 @@ def test_a_root_that_reaches_zero_is_for_euler_and_accurate(root):
     assert (error.square() - found.error.square()).mean() < 6e-4**2
 
 
-def test_smooth_noise_is_for_flows():
-    assert steadier(Rates("smooth"), FLOWS, QUICK) == FLOWS
+VOLATILE = fk.BlackScholes().on(t=fk.Box(1.0, 2.0), sigma=fk.Box(0.8, 1.2))
 
 
-def test_a_scheme_that_euler_has_not_reached_yet_is_kept():
-    """Large volatility: sixteen steps of Euler's are far off, four of flows are not."""
-    family = fk.BlackScholes().on(t=fk.Box(1.0, 2.0), sigma=fk.Box(0.8, 1.2))
+@pytest.mark.parametrize(
+    "family", [Rates("smooth"), fk.BlackScholes(), fk.BlackScholes(dim=3), VOLATILE], ids=str
+)
+def test_smooth_noise_is_for_flows(family):
+    """Also where labels are noisy, or sixteen steps of Euler's are far off."""
     assert steadier(family, FLOWS, QUICK) == FLOWS

@@ -12,13 +12,14 @@ def noisy(ratio, generator, inputs=4000, labels=4):
 
 
 def test_trust_falls_with_the_ratio_of_noise_to_signal(generator):
-    for ratio in (0.1, 1.0, 3.0):
+    for ratio in (0.1, 1.0, 1.5):
         expected = (1.0 + ratio**4) ** -0.5
         assert abs(trust(noisy(ratio, generator)).item() - expected) < 0.05
 
 
 def test_pure_noise_is_not_trusted(generator):
-    assert trust(noisy(0.0, generator) * 0.0 + noisy(1e4, generator)).item() < 1e-3
+    assert trust(noisy(3.0, generator)).item() == 0.0
+    assert trust(noisy(1e4, generator)).item() == 0.0
 
 
 def test_slopes_that_vanish_everywhere_are_trusted():

@@ -23,6 +23,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT_INPUTS, REPLICATES, PILOT_PATHS = 16, 4, 128
 ALIKE = 5e-4  # root mean square of a difference, relative to 1 + |u|, that does not matter
+SIGNIFICANT = 3.0  # times its noise: a difference that is there
 
 
 def steadier(family: Family, first: Scheme, other: Scheme) -> Scheme:
@@ -48,15 +49,19 @@ def steadier(family: Family, first: Scheme, other: Scheme) -> Scheme:
 
     with torch.no_grad():
         rival = labels(fine)
-        gap = _apart(labels(refined(first)), rival)
-        return first if gap <= max(ALIKE, 0.5 * _apart(labels(other), rival)) else other
+        gap, noise = _apart(labels(refined(first)), rival)
+        change, _ = _apart(labels(other), rival)
+    return other if gap > max(ALIKE, 0.5 * change, SIGNIFICANT * noise) else first
 
 
-def _apart(one: Tensor, other: Tensor) -> float:
-    """Root mean square of the difference relative to 1 + |u|, the share of the noise taken off.
+def _apart(one: Tensor, other: Tensor) -> tuple[float, float]:
+    """Root mean square of the difference relative to 1 + |u|, without that of its noise, and this.
 
-    Infinite if any label is not finite.
+    The difference is infinite if any label is not finite.
     """
     gaps = ((one - other) / (1.0 + other.abs())).unflatten(0, (-1, REPLICATES))  # type: ignore[no-untyped-call]
-    square = float((gaps.mean(1).square() - gaps.var(1) / REPLICATES).mean())
-    return math.sqrt(max(0.0, square)) if math.isfinite(square) else math.inf
+    noise = float((gaps.var(1) / REPLICATES).mean())
+    square = float(gaps.mean(1).square().mean()) - noise
+    if not math.isfinite(square):
+        return math.inf, 0.0
+    return math.sqrt(max(0.0, square)), math.sqrt(noise)

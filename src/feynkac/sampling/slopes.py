@@ -3,12 +3,14 @@ r"""Which slopes of labels can be fitted? With s_j a slope, r its ratio of noise
     r_j² = E Var(s_j | λ) / E (E[s_j | λ])²,      trust_j = (1 + r_j⁴)^{−½},
 
 estimated from a few independent labels at each of some inputs. Where a path runs through a square
-root near zero, its pathwise slope has a variance that may be infinite, or is NaN: the slope is
-hardly fitted then, or not at all, and the value is.
+root near zero, its pathwise slope has a variance that may be infinite, or is NaN: the slope counts
+less then, or is not fitted at all (trust 0 in place of less than 0.3), and the value is.
 """
 
 import torch
 from torch import Tensor
+
+LEAST_TRUST = 0.3  # less is none: such slopes cost time and tell nothing
 
 
 def trust(slopes: Tensor) -> Tensor:
@@ -27,7 +29,8 @@ def trust(slopes: Tensor) -> Tensor:
     signal = slopes.mean(1).square().sum(0) / count - noise / slopes.shape[1]
     trusted = signal.clamp_min(0.0) / torch.hypot(noise, signal.clamp_min(0.0))
     still = (count > 0) & (noise == 0.0)  # nothing to fit, and no noise in it
-    return torch.where(still, 1.0, trusted.nan_to_num(0.0))
+    trusted = torch.where(trusted >= LEAST_TRUST, trusted, 0.0)  # NaN counts as less
+    return torch.where(still, 1.0, trusted)
 
 
 def without_outliers(slopes: Tensor, weights: Tensor, most: float) -> tuple[Tensor, Tensor]:
