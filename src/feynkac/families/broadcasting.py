@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from feynkac.families.capabilities import VectorValued
@@ -57,11 +58,11 @@ def broadcast_formulas(cls: type) -> None:
 def _filling(formula: Formula, width: Callable[[Any, Tensor], int], by_path: bool) -> Formula:
     @functools.wraps(formula)
     def filled(family: Any, x: Tensor, *rest: Any, **named: Any) -> Any:
-        value = formula(family, x, *rest, **named)
-        if not by_path:
-            return fill(value, x, width(family, x))
-        dw = rest[0] if rest else named["dw"]
-        return fill(value, dw if dw.ndim >= x.ndim else x, width(family, x))
+        if by_path:  # many increments may belong to one state
+            dw = rest[0] if rest else named["dw"]
+            lead = torch.broadcast_shapes(x.shape[:-1], dw.shape[:-1])  # type: ignore[no-untyped-call]
+            x = x.expand(*lead, -1)
+        return fill(formula(family, x, *rest, **named), x, width(family, x))
 
     filled.fills = True  # type: ignore[attr-defined]
     return filled

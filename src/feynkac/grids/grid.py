@@ -87,19 +87,19 @@ def read_grid(family: Family, grid: Grid, inputs: Tensor) -> Reading:
 
 
 def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:
-    coarse_nodes = tuple((n + 1) // 2 for n in grid.nodes)
-    fine = _read(family, grid.nodes, grid.steps, inputs)
-    coarse = _read(family, coarse_nodes, grid.steps // 2, inputs)
-    return Reading._make((4.0 * f - c) / 3.0 for f, c in zip(fine, coarse, strict=True))
-
-
-def _read(family: Family, nodes: tuple[int, ...], steps: int, inputs: Tensor) -> Reading:
     domain = family.domain
     x, t, _ = domain.split(inputs)
     p, t = domain.split(inputs[:, 0]).p, t.squeeze(-1)
-    horizon = t.amax(1)
-    axes = make_axes(find_extent(Sets(family, x, horizon, p)), nodes)
-    return read(march(family, axes, horizon, p, steps), axes, horizon, x, t)
+    sets = Sets(family, x, t.amax(1), p)
+    extent = find_extent(sets)
+
+    def solved(nodes: tuple[int, ...], steps: int) -> Reading:
+        axes = make_axes(extent, nodes)
+        return read(march(family, axes, sets.t, p, steps), axes, sets.t, x, t)
+
+    fine = solved(grid.nodes, grid.steps)
+    coarse = solved(tuple((n + 1) // 2 for n in grid.nodes), grid.steps // 2)
+    return Reading._make((4.0 * f - c) / 3.0 for f, c in zip(fine, coarse, strict=True))
 
 
 def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:

@@ -18,11 +18,12 @@ from feynkac.sampling.generators import make_generator
 
 FIRST = {1: Grid((65,), 24), 2: Grid((65, 33), 24)}
 SMALL, LARGE = 1e-4, 5e-3  # error, mean relative to s + |u|: enough; too much
-PILOT_SETS = {1: 64, 2: 16}
+PILOT_SETS, TIMED_SETS = {1: 64, 2: 8}, {1: 256, 2: 32}
 MATTERS = 0.3  # of the largest share
+FAR = 25.0  # times a small error: two refinements at once
 MOST_REFINEMENTS = 8
-LABELS = 3.0  # seconds for the table, relative to those for pilots
-FEWEST_SETS, MOST_SETS, SETS = 1024, 2**14, {1: 2**12, 2: 2**10}
+LABELS = 4.0  # seconds for the table, relative to those for pilots
+FEWEST_SETS, MOST_SETS, SETS = 512, 2**14, {1: 2**12, 2: 2**10}
 LABELS_IN_ALL = 2**15
 
 
@@ -42,14 +43,14 @@ def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
             return None
         finer = _refined(grid, shares)
         too_slow = not _affordable(family, finer, allowance)
-        if error < SMALL or too_slow or 3.0 * clock.spent() > allowance.left:
+        if error < SMALL or too_slow or 2.0 * clock.spent() > allowance.left:
             break
         grid = finer
     return None if error > LARGE else _with_sets(family, grid, allowance)
 
 
 def _pilot_inputs(family: Family, sets: int) -> Tensor:
-    return grouped_inputs(family.domain, sets, 16, make_generator(0, "grid"))
+    return grouped_inputs(family.domain, sets, 32, make_generator(0, "grid"))
 
 
 def _shares(family: Family, grid: Grid, inputs: Tensor) -> list[float]:
@@ -64,10 +65,11 @@ def _shares(family: Family, grid: Grid, inputs: Tensor) -> list[float]:
 
 
 def _refined(grid: Grid, shares: list[float]) -> Grid:
-    """Finer where the share is large."""
+    """Finer where the share is large, once or twice: the error is of order 4."""
     for which, share in enumerate(shares):
-        if share >= MATTERS * max(shares):
+        if share >= max(MATTERS * max(shares), 0.1 * SMALL):
             grid = grid.finer(which)
+            grid = grid.finer(which) if share > FAR * SMALL else grid
     return grid
 
 
@@ -79,7 +81,7 @@ def _fewest_sets(family: Family) -> int:
 
 def _seconds(family: Family, grid: Grid) -> float:
     """Of one set, from as many as are solved together, or a few of them."""
-    inputs = _pilot_inputs(family, min(at_once(grid), PILOT_SETS[len(grid.nodes)]))
+    inputs = _pilot_inputs(family, min(at_once(grid), TIMED_SETS[len(grid.nodes)]))
     clock = Clock()
     read_grid(family, grid, inputs)
     return clock.spent() / len(inputs)
@@ -97,6 +99,6 @@ def _with_sets(family: Family, grid: Grid, allowance: Allowance) -> Grid:
     sets = SETS[len(grid.nodes)]
     if math.isfinite(allowance.seconds):
         affordable = LABELS * allowance.seconds / _seconds(family, grid)
-        sets = int(min(MOST_SETS, 8 * _fewest_sets(family), max(16.0, affordable)))
+        sets = int(min(MOST_SETS, 32 * _fewest_sets(family), max(16.0, affordable)))
     sets = 4 * (sets // 4)
     return replace(grid, sets=sets, points=max(grid.points, LABELS_IN_ALL // sets))

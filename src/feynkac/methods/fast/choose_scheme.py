@@ -40,8 +40,9 @@ FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
+PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
-MOST_DOUBLINGS = 6
+MOST_DOUBLINGS = 4
 
 
 def choose_scheme(
@@ -67,10 +68,16 @@ def _remembered(family: Family) -> Scheme:
 def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
     """Each refinement takes twice the time of the one before, so a third of what is left."""
     scheme = suitable_scheme(family)
+    fewest = 2 if isinstance(scheme, ExtrapolatedEuler) else 1
     for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
         if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
             break
         scheme = refined(scheme)
+    while scheme.steps >= 2 * fewest:
+        fewer = scheme.with_steps(scheme.steps // 2)
+        if not _certainly_small(family, fewer, allowance.share(1 / 3)):
+            break
+        scheme = fewer
     return scheme
 
 
@@ -90,8 +97,8 @@ def suitable_scheme(family: Family) -> Scheme:
     if is_geometric(family) and not isinstance(family, Absorbing | Source):
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
     noise = noise_kind(family)
-    quick: Scheme = ExtrapolatedEuler(steps=8)
-    flows = NinomiyaVictoir(steps=1, noise=noise)
+    quick: Scheme = ExtrapolatedEuler(steps=16)
+    flows = NinomiyaVictoir(steps=4, noise=noise)
     if isinstance(family, Absorbing):
         quick, flows = EulerMaruyama(steps=WALLED_STEPS), flows.with_steps(WALLED_STEPS)
     if noise == "additive":
@@ -110,17 +117,29 @@ def _stays_finite(family: Family, scheme: Scheme) -> bool:
     return bool(found.isfinite().all())
 
 
-def _bias(family: Family, scheme: Scheme, allowance: Allowance, inputs: int = 32) -> float:
+def _bias(family: Family, scheme: Scheme, allowance: Allowance) -> float:
     """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all,
     or if there is no time to find out."""
-    if weak_order(family, scheme) is None:
-        return 0.0
-    normals = inputs * scheme.draws * label_normals(family, scheme)
-    most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
-
-    points = family.domain.sample(inputs, make_generator(0, "steps"))
-    found = pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
+    found = _estimated(family, scheme, allowance)
     return 0.0 if found is None else _significant(found)
+
+
+def _certainly_small(family: Family, scheme: Scheme, allowance: Allowance) -> bool:
+    """Whether the scheme's error is small, its noise included; False if nobody knows."""
+    found = _estimated(family, scheme, allowance)
+    if found is None:
+        return False
+    return float((found.value.square() + found.error.square()).mean().sqrt()) < 0.5 * SMALL_BIAS
+
+
+def _estimated(family: Family, scheme: Scheme, allowance: Allowance) -> Estimate | None:
+    """The scheme's error relative to 1 + |u| at some inputs; None if there is no time."""
+    if weak_order(family, scheme) is None:
+        return None
+    normals = PILOT_INPUTS * scheme.draws * label_normals(family, scheme)
+    most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
+    points = family.domain.sample(PILOT_INPUTS, make_generator(0, "steps"))
+    return pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
 
 
 def _significant(found: Estimate) -> float:
