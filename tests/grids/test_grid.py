@@ -95,6 +95,13 @@ def test_the_error_bar_of_a_reference_covers_its_error():
     assert 0 < own < error < 1e-4
 
 
+def test_a_single_point_of_a_coordinate_without_noise():
+    family = Average()
+    inputs = family.domain.sample(16, torch.Generator().manual_seed(1), torch.float64)
+    found = grid_reference(family, Grid((33, 65), 16), inputs)
+    assert (found.value - truth(family, inputs)).abs().mean() < 2e-3
+
+
 def test_sets_are_solved_in_pieces_with_the_same_result():
     family = Vasicek()
     grid = Grid((33,), 8)

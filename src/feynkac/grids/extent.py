@@ -72,7 +72,10 @@ def _visited(sets: Sets) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     first, last = sets.x.amin(1), sets.x.amax(1)
     centre = 0.5 * (first + last)
     diffused = (sets.t.unsqueeze(-1) * variances(sets.family, centre, sets.at_horizon())).sqrt()
-    reach = (last - first).maximum(diffused)
+    drifted = sets.t.unsqueeze(-1) * drift(sets.family, centre, sets.at_horizon()).abs()
+    reach = (
+        (last - first).maximum(diffused).maximum(drifted).clamp_min(torch.finfo(centre.dtype).tiny)
+    )
     ends, lowest, highest = _loud_paths(sets, centre, reach)
     low = lowest.quantile(1.0 - FARTHEST, dim=0).minimum(first)
     high = highest.quantile(FARTHEST, dim=0).maximum(last)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import feynkac as fk
 from feynkac.families import BlackScholes
-from feynkac.methods.fast.sobolev import Data, SobolevProjection, measure_scales
+from feynkac.methods.fast.sobolev import PathData, SobolevProjection, measure_scales
 from feynkac.networks.linearisation import linearise, pull_back, push_forward
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
@@ -27,7 +27,7 @@ class Problem:
 
     def __init__(self, **settings):
         generator = torch.Generator().manual_seed(0)
-        data = Data(FAMILY, Exact(), Sobol(), BATCH, 16)
+        data = PathData(FAMILY, Exact(), Sobol(), BATCH, 16)
         self.network = make_network(Smooth(width=10, depth=2), FAMILY.domain, generator).double()
         self.objective = SobolevProjection(data, measure_scales(data, self.network, generator))
         self.settings = GaussNewton(**settings)

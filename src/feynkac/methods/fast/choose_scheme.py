@@ -73,7 +73,7 @@ def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
         if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
             break
         scheme = refined(scheme)
-    while scheme.steps >= 2 * fewest:
+    while isinstance(scheme, NinomiyaVictoir | ExtrapolatedEuler) and scheme.steps >= 2 * fewest:
         fewer = scheme.with_steps(scheme.steps // 2)
         if not _certainly_small(family, fewer, allowance.share(1 / 3)):
             break
