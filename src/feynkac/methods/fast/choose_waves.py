@@ -6,6 +6,8 @@ labels Y, Y′ at each of a few inputs,
 1 for a linear function, k for one of degree k.
 """
 
+import functools
+
 import torch
 
 from feynkac.families.family import Family
@@ -17,11 +19,20 @@ from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 
 OSCILLATING = 6.0  # mean degree from which on waves are worth it
-INPUTS, PATHS = 256, 32
+INPUTS, PATHS = 128, 16
 
 
 def choose_frequencies(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
-    """ω of each normalised input, or none if u does not oscillate."""
+    """ω of each normalised input, or none if u does not oscillate; found once per family."""
+    try:
+        hash(family)
+    except TypeError:  # a list among its fields
+        return _found.__wrapped__(family, scheme, noise)
+    return _found(family, scheme, noise)
+
+
+@functools.lru_cache(maxsize=64)
+def _found(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
     network = Network(Smooth(width=2, log_ranges=True), family.domain)
     data = PathData(family, scheme, noise, INPUTS, PATHS)
     batch = data.repeated(INPUTS, 2, make_generator(0, "waves"))
