@@ -80,6 +80,8 @@ def test_errors_of_two_known_values():
     assert errors.mean_baseline == pytest.approx((2 / 2 + 2 / 4) / 2)
     assert errors.reference_se == pytest.approx((1e-4 + 2e-4) / 2)
     assert errors.inputs == 2
+    assert errors.absolute == pytest.approx((1 + 4) / 2)
+    assert errors.relative == pytest.approx(2.5 / math.sqrt(8))  # deviation of 1 and −3
 
 
 def test_the_solution_itself_has_no_error(generator):

@@ -41,7 +41,7 @@ GRIDDED_INPUTS, FEWEST_GRIDDED = 2**10, 2**5  # with a grid
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of a solution, all relative to 1 + |ū|.
+    """Errors of a solution, relative to 1 + |ū| unless said otherwise.
 
     Example:
         >>> import feynkac as fk
@@ -74,6 +74,10 @@ class Errors:
     """Standard error of the reference where the largest difference is."""
     worst: dict[str, Any]
     """The input with the largest difference, by name."""
+    absolute: float
+    """Mean absolute error in the units of u, without the noise of the reference."""
+    relative: float
+    """The same relative to the standard deviation of ū over the domain, whatever its units."""
 
     def record(self) -> dict[str, float | int | None]:
         """As plain numbers by name; None for numbers that are not finite, which JSON lacks."""
@@ -245,6 +249,7 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
     scale = 1.0 + truth.abs()
     difference, noise = (values - truth) / scale, reference.error / scale
     found = mean_absolute(difference, noise)
+    absolute = mean_absolute(values - truth, reference.error).value
     worst = int(difference.abs().argmax())
     row = points[worst // truth.shape[-1]]
     return Errors(
@@ -260,6 +265,8 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
         l1_high=found.high,
         max_se=noise.flatten()[worst].item(),
         worst=domain.named(row),
+        absolute=absolute,
+        relative=absolute / max(truth.std().item(), torch.finfo(truth.dtype).tiny),
     )
 
 

@@ -110,6 +110,7 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
     shown = {
         "L1 error, Eq. (9)": _l1_text(result),
         **_interval(result),
+        **_in_units(result),
         "L2 error": number(result["l2"]),
         "largest error seen": number(result["max"]),
         "L1 of predicting the mean": number(result["mean_baseline"]),
@@ -128,6 +129,16 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
     print_table(title, ("", "value"), list(shown.items()))
     for sentence in result.get("warnings", ()):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
+
+
+def _in_units(result: dict[str, Any]) -> dict[str, str]:
+    """Records of older runs have no such errors."""
+    if result.get("absolute") is None or result.get("relative") is None:
+        return {}
+    return {
+        "mean error in units of u": number(result["absolute"]),
+        "the same, per deviation of u": number(result["relative"]),
+    }
 
 
 def _interval(result: dict[str, Any]) -> dict[str, str]:
