@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from feynkac.clock import Allowance
 from feynkac.families.family import Family
 from feynkac.methods.fast.choose_scheme import choose_scheme
 from feynkac.sampling.schemes.scheme import Scheme
 
 Verdict = Literal["ok", "note", "fail"]
+
+PILOT_SECONDS = 8.0  # at most, to choose a scheme
 
 
 @dataclass(frozen=True)
@@ -52,4 +55,4 @@ class Subject:
     @functools.cached_property
     def scheme(self) -> Scheme:
         """How paths are simulated. Choosing one takes a pilot, a small trial simulation."""
-        return self.given or choose_scheme(self.family)
+        return self.given or choose_scheme(self.family, Allowance(PILOT_SECONDS))

@@ -139,7 +139,7 @@ def _observed_order(coarse: Estimate, fine: Estimate) -> float:
 def cost(subject: Subject) -> Finding:
     """Time and memory of simulating one batch of the fast method, with slopes."""
     family = subject.family
-    method = Fast(scheme=subject.scheme).resolve(family)
+    method = Fast(scheme=subject.scheme, noise=Sobol()).resolve(family)
     generator = make_generator(0, "cost")
     inputs = family.domain.sample(method.batch_size, generator)
     draw = draw_paths(family, method.scheme, method.noise, inputs, method.paths, generator)
