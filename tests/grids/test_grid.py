@@ -8,6 +8,7 @@ from written import (
     Digital,
     Exit,
     Fading,
+    Leaky,
     Strip,
     TruncatedHeston,
     Vasicek,
@@ -75,13 +76,17 @@ def test_slopes_are_derivatives():
     assert (found.time - known["t"])[later].abs().mean() < 1e-3
 
 
-def test_beyond_a_wall_nothing_is_left():
-    family = Barrier()
-    inputs = inputs_of(family)
+def test_beyond_a_wall_u_is_the_value_there():
+    family = Leaky()
+    inputs = inputs_of(family, sets=64)
     x, _, p = family.domain.split(inputs)
-    out = (family.distance(x, p) <= 0).all(-1)
-    value = read_grid(family, LINE, inputs).value.squeeze(-1)
-    assert value[out].abs().max() < 1e-6 if out.any() else True
+    out = (x > p.level).squeeze(-1)
+    assert 0.1 < out.double().mean() < 0.9
+    found = read_grid(family, LINE, inputs)
+    assert torch.equal(found.value[out], 1 + 0 * found.value[out])
+    assert not found.space[out].any()
+    u = truth(family, inputs)
+    assert (found.value - u).abs().mean() < 1e-4
 
 
 def test_the_error_bar_of_a_reference_covers_its_error():

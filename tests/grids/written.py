@@ -211,3 +211,33 @@ class Strip(fk.Family, fk.VectorValued):
 
     def truth(self, x, t, p):
         return torch.cat([x**2 + p.sigma**2 * t, x.cos() * (-0.5 * p.sigma**2 * t).exp()], -1)
+
+
+@dataclass(frozen=True)
+class Leaky(fk.Family, fk.BoundaryValue):
+    """The chance that a Brownian motion has met a level, which may lie below its start."""
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.Box(-1.0, 1.0), t=fk.Box(0.2, 1.0), sigma=fk.Box(0.5, 1.0), level=fk.Box(-0.5, 0.9)
+        )
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * dw
+
+    def initial(self, x, p):
+        return torch.zeros_like(x)
+
+    def distance(self, x, p):
+        return p.level - x
+
+    def boundary_value(self, x, p):
+        return torch.ones_like(x)
+
+    def truth(self, x, t, p):
+        chance = 2 * torch.special.ndtr((x - p.level) / (p.sigma * t.sqrt()))
+        return torch.where(x < p.level, chance, 1.0)

@@ -25,8 +25,8 @@ def randn(*shape, seed=1):
 class Case:
     """A network at a batch, its rows (values, then slopes) and their dense Jacobian."""
 
-    def __init__(self, k, depth, products, outputs):
-        settings = Smooth(width=7, depth=depth, products=products)
+    def __init__(self, k, depth, products, outputs, frequencies=()):
+        settings = Smooth(width=7, depth=depth, products=products, frequencies=frequencies)
         self.network = settings.build(INPUTS, outputs).double()
         initialise(self.network, torch.Generator().manual_seed(0))
         self.x, self.v = randn(N, INPUTS), randn(N, k, INPUTS, seed=2)
@@ -68,8 +68,10 @@ def outputs(request):
     return request.param
 
 
-@pytest.fixture(params=[1, 2, 3], ids=lambda depth: f"depth {depth}")
+@pytest.fixture(params=[1, 2, 3, "waves"], ids=lambda depth: f"depth {depth}")
 def case(request, directions, products, outputs):
+    if request.param == "waves":
+        return Case(directions, 2, products, outputs, (0.5, 1.0, 3.0, 0.0))
     return Case(directions, request.param, products, outputs)
 
 
@@ -103,9 +105,11 @@ def test_push_forward_multiplies_by_the_jacobian(case):
     torch.testing.assert_close(change, case.jacobian @ flattened(step), **close)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_value_and_gradient_equal_autograd(depth, products, outputs):
-    case = Case(0, depth, products, outputs)
+@pytest.mark.parametrize(
+    ("depth", "frequencies"), [(1, ()), (2, ()), (3, ()), (1, (0.5, 1.0, 3.0, 0.0))]
+)
+def test_value_and_gradient_equal_autograd(depth, frequencies, products, outputs):
+    case = Case(0, depth, products, outputs, frequencies)
     x = randn(N, INPUTS).requires_grad_()
     value, gradient = value_and_gradient(case.network, x, case.mix)
     expected = (case.network(x) * case.mix).sum(-1)

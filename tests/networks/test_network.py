@@ -208,3 +208,20 @@ def test_a_network_does_not_see_the_order_of_exchangeable_entries(generator):
     torch.testing.assert_close(moved, slopes)
     other = inputs[:, [2, 0, 1, 3, 4, 5, 6]]  # x alone
     assert (network(other) - network(inputs)).abs().min() > 0
+
+
+def test_logarithms_have_zero_mean_and_unit_variance_and_their_slopes(generator):
+    domain = Domain(x=Box(0.0, 1.0), t=LogUniform(0.02, 5.0), sigma=LogUniform(0.02, 2.0))
+    network = Network(Smooth(log_ranges=True), domain).double()
+    inputs = domain.sample(2**16, generator, torch.float64)
+    seen = network.normalise(inputs)
+    assert seen.mean(0).abs().max() < 0.03
+    assert (seen.std(0) - 1).abs().max() < 0.03
+    leaf = inputs[:8].clone().requires_grad_()
+    (slopes,) = torch.autograd.grad(network.normalise(leaf).sum(), leaf)
+    torch.testing.assert_close(slopes, 1 / network.stretch(inputs[:8]), rtol=1e-5, atol=0)
+
+
+def test_older_networks_see_what_they_saw():
+    domain = Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0), sigma=LogUniform(0.02, 2.0))
+    assert Network(Smooth(), domain).logged == []

@@ -16,7 +16,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.families.capabilities import Absorbing, TimeDependent
+from feynkac.families.capabilities import Absorbing, BoundaryValue, TimeDependent
 from feynkac.families.family import Family
 from feynkac.grids.axes import make_axes
 from feynkac.grids.extent import Sets, find_extent
@@ -99,7 +99,22 @@ def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:
 
     fine = solved(grid.nodes, grid.steps)
     coarse = solved(tuple((n + 1) // 2 for n in grid.nodes), grid.steps // 2)
-    return Reading._make((4.0 * f - c) / 3.0 for f, c in zip(fine, coarse, strict=True))
+    found = Reading._make((4.0 * f - c) / 3.0 for f, c in zip(fine, coarse, strict=True))
+    return _beyond_walls(family, inputs, found) if isinstance(family, Absorbing) else found
+
+
+def _beyond_walls(family: Absorbing, inputs: Tensor, found: Reading) -> Reading:
+    """Paths that start beyond a wall have met it: u is its value there, and flat."""
+    x, _, p = family.domain.split(inputs)  # type: ignore[attr-defined]
+    out = (family.distance(x, p) <= 0).any(-1, keepdim=True)
+    value = torch.zeros_like(found.value)
+    if isinstance(family, BoundaryValue):
+        value = family.boundary_value(x, p).expand_as(value)
+    return Reading(
+        torch.where(out, value, found.value),
+        found.space.masked_fill(out.unsqueeze(-1), 0.0),
+        found.time.masked_fill(out, 0.0),
+    )
 
 
 def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:
