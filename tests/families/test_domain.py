@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.exchange import in_order
 from feynkac.families.measures.beta import Beta
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
@@ -364,25 +365,14 @@ def exchanging():
 def test_exchangeable_entries_are_ordered_together(generator):
     domain = exchanging()
     inputs = domain.sample(50, generator)
-    x, t, p = domain.split(domain.ordered(inputs))
+    places = [domain.slices()[name] for name in domain.exchanged]
+    x, t, p = domain.split(in_order(inputs, places))
     before, time, q = domain.split(inputs)
     assert torch.equal(x, before.sort(-1).values)
     assert torch.equal(t, time)
     pairs = [torch.stack(part, -1) for part in ((x, p.s), (before, q.s))]
     for found, expected in zip(*(part.tolist() for part in pairs), strict=True):
         assert sorted(found) == sorted(expected)
-
-
-def test_ordering_twice_is_ordering_once(generator):
-    domain = exchanging()
-    inputs = domain.ordered(domain.sample(50, generator))
-    assert torch.equal(domain.ordered(inputs), inputs)
-
-
-def test_without_exchangeable_variables_nothing_is_ordered(generator):
-    domain = Domain(x=Box(0, 1, shape=(3,)), t=Box(0, 1))
-    inputs = domain.sample(5, generator)
-    assert domain.ordered(inputs) is inputs
 
 
 def test_a_domain_that_exchanges_has_the_same_variables():

@@ -26,3 +26,8 @@ def test_it_can_be_mapped(generator):
     inputs = torch.rand(6, 8, generator=generator)
     mapped = torch.func.vmap(lambda row: in_order(row, PLACES))(inputs)
     assert torch.equal(mapped, in_order(inputs, PLACES))
+
+
+def test_ordering_twice_is_ordering_once(generator):
+    inputs = in_order(torch.rand(50, 8, generator=generator), PLACES)
+    assert torch.equal(in_order(inputs, PLACES), inputs)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.exchange import check_exchange, exchangeable, in_order
+from feynkac.families.exchange import check_exchange, exchangeable
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
@@ -262,11 +262,6 @@ class Domain:
         if self.exchanged and exchangeable(found.measures, self.exchanged):
             found = found.exchanging(*self.exchanged)
         return found if self.rule is None else found.where(self.rule)
-
-    def ordered(self, inputs: Tensor) -> Tensor:
-        """Exchangeable entries in order, see `exchange.py`.  Shape: `(…, dim)` → `(…, dim)`."""
-        places = [self.slices()[name] for name in self.exchanged]
-        return in_order(inputs, places) if places else inputs
 
     def record(self) -> dict[str, Any]:
         """As plain data; of a joint sampler it says that there is one.

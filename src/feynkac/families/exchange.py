@@ -5,6 +5,7 @@ Networks see them in rising order of the first variable: there is less to learn.
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
@@ -44,17 +45,24 @@ def exchangeable(measures: Mapping[str, Measure], names: Sequence[str]) -> bool:
     )
 
 
-def in_order(inputs: Tensor, places: Sequence[slice]) -> Tensor:
-    """The entries at all `places` in rising order of those at the first one.
+def order_of(inputs: Tensor, places: Sequence[slice]) -> Tensor:
+    """Which entry stands where once those at all `places` are in rising order of the first one.
 
     Shape: `(…, dim)` → `(…, dim)`.
 
     Example:
-        >>> import torch
-        >>> in_order(torch.tensor([0.7, 0.2, 0.5, 0.3, 0.4]), [slice(0, 2), slice(3, 5)])
+        >>> inputs = torch.tensor([0.7, 0.2, 0.5, 0.3, 0.4])
+        >>> inputs.gather(-1, order_of(inputs, [slice(0, 2), slice(3, 5)]))
         tensor([0.2000, 0.7000, 0.5000, 0.4000, 0.3000])
     """
-    order, ordered = inputs[..., places[0]].argsort(-1), inputs.clone()
+    found = torch.zeros_like(inputs, dtype=torch.long)  # of the inputs, so that vmap follows it
+    found = found + torch.arange(inputs.shape[-1], device=inputs.device)
+    order = inputs[..., places[0]].argsort(-1)
     for where in places:
-        ordered[..., where] = inputs[..., where].gather(-1, order)
-    return ordered
+        found[..., where] = where.start + order
+    return found
+
+
+def in_order(inputs: Tensor, places: Sequence[slice]) -> Tensor:
+    """The entries themselves.  Shape: `(…, dim)` → `(…, dim)`."""
+    return inputs.gather(-1, order_of(inputs, places))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from feynkac.networks.subspaces import Subspace
 from feynkac.parts import Part
 
 Norm = Literal["batch", "layer", "none"]
@@ -38,6 +39,10 @@ class Architecture(Part):
     """Whether the network sees √t in place of t."""
     log_ranges: bool = False
     """Whether the network sees the logarithm of a variable whose law is `LogUniform`."""
+    ordered: tuple[str, ...] = ()
+    """Variables whose entries it sees in order, all alike, if the domain does not say so itself."""
+    subspaces: tuple[Subspace, ...] = ()
+    """Of variables that it sees through a few combinations of their entries."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:

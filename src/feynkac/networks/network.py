@@ -2,7 +2,8 @@ r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(
 
 The distribution of Λ is known, and so are mean and variance (paper, Section 3, footnote). An
 architecture may request √t in place of t, and the logarithms of variables that are uniform in them;
-their means and variances are known as well.
+their means and variances are known as well. Entries that exchange are put in order, and of long
+variables only a few combinations may be seen (`subspaces.py`).
 """
 
 import copy
@@ -12,10 +13,12 @@ from torch import Tensor, nn
 
 from feynkac.compilation import compile_module
 from feynkac.families.domain import Domain
+from feynkac.families.exchange import in_order, order_of
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.networks.architecture import Architecture, Layer, initialise
+from feynkac.networks.subspaces import maps
 
 SHORTEST_TIME = 1e-6  # of the longest: √t has no derivative at 0
 
@@ -29,13 +32,20 @@ class Network(nn.Module):
     """The standard deviations, infinite for inputs that are fixed: they contribute 0."""
     shift: Tensor
     scale: Tensor
+    varies: Tensor
+    """Which of the core's inputs vary over the domain."""
+    center: Tensor | None
+    combine: Tensor | None
+    directions: Tensor | None
+    """Of `subspaces.maps`; None: all entries are seen."""
 
     def __init__(self, architecture: Architecture, domain: Domain, outputs: int = 1) -> None:
         super().__init__()
         self.logged = logarithmic(domain) if architecture.log_ranges else []
         rooted = architecture.root_time and domain.slices()["t"] not in self.logged
         self.time = domain.slices()["t"] if rooted else None
-        self.ordered = domain.ordered
+        exchanged = domain.exchanged or architecture.ordered
+        self.places = [domain.slices()[name] for name in exchanged]
         self.shortest = SHORTEST_TIME * domain.measures["t"].high[0]
         self.smallest = torch.finfo(torch.float32).tiny
         mean, std = moments(domain, architecture.root_time, architecture.log_ranges)
@@ -46,24 +56,49 @@ class Network(nn.Module):
         size = () if outputs == 1 else (outputs,)
         self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
         self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
-        self.core = architecture.build(domain.dim, outputs)
+        self._see(domain, architecture, exchanged)
+        self.core = architecture.build(len(self.varies), outputs)
+
+    def _see(self, domain: Domain, architecture: Architecture, exchanged: tuple[str, ...]) -> None:
+        """Set the maps from normalised inputs to those of the core."""
+        varies = domain.varies
+        found: tuple[Tensor | None, ...] = (None, None, None)
+        if architecture.subspaces:
+            first = exchanged[0] if exchanged else None
+            center, combine, directions = maps(domain, architecture.subspaces, first)
+            varies = (combine[:, varies] != 0.0).any(-1)
+            found = (center.float(), combine.float(), directions.float())
+        self.register_buffer("varies", varies, persistent=False)
+        for name, value in zip(("center", "combine", "directions"), found, strict=True):
+            self.register_buffer(name, value, persistent=False)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
-        normalised = self.normalise(inputs).reshape(-1, inputs.shape[-1])
+        normalised = self.normalise(inputs).reshape(-1, len(self.varies))
         values = self.shift + self.scale * self.core(normalised)
         return values.reshape(*inputs.shape[:-1], values.shape[-1])  # type: ignore[no-any-return]
 
     def normalise(self, inputs: Tensor) -> Tensor:
-        """Exchangeable entries in order; mean 0 and variance 1.  Shape: `(…, dim)` → `(…, dim)`."""
-        inputs = self.ordered(inputs)
+        """What the core sees: mean 0, variance 1.  Shape: `(…, dim)` → `(…, seen)`."""
+        if self.places:
+            inputs = in_order(inputs, self.places)
         if self.time is not None or self.logged:
             seen, inputs = inputs, inputs.clone()
             if self.time is not None:
                 inputs[..., self.time] = seen[..., self.time].clamp_min(self.shortest).sqrt()
             for where in self.logged:
                 inputs[..., where] = seen[..., where].clamp_min(self.smallest).log()
-        return (inputs - self.mean) / self.divisor
+        normalised = (inputs - self.mean) / self.divisor
+        if self.combine is None or self.center is None:
+            return normalised
+        return (normalised - self.center) @ self.combine.mT
+
+    def slopes(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+        """∇u in what the core sees, from that in the inputs.  Shape: `(N, dim)` → `(N, seen)`."""
+        found = gradients * self.stretch(inputs)
+        if self.places:
+            found = found.gather(-1, order_of(inputs, self.places))
+        return found if self.directions is None else found @ self.directions
 
     def stretch(self, inputs: Tensor) -> Tensor:
         """Derivatives of the inputs in the normalised ones.  Shape: `(…, dim)` → `(…, dim)`."""

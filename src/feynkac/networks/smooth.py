@@ -21,6 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from feynkac.errors import InputError
 from feynkac.networks.architecture import Architecture, Drawn
+from feynkac.networks.subspaces import Subspace
 
 WAVES = 0.75  # of the first layer, if there are any
 GAIN = 1.6  # keeps the variance of silu layers near one
@@ -52,6 +53,10 @@ class Smooth(Architecture):
 
     frequencies: tuple[Annotated[float, Field(ge=0.0, allow_inf_nan=False)], ...] = ()
     """Of waves in each normalised input, to begin with; empty: there are none."""
+    ordered: tuple[str, ...] = ()
+    """Variables whose entries it sees in order, all alike, if the domain does not say so itself."""
+    subspaces: tuple[Subspace, ...] = ()
+    """Of variables that it sees through a few combinations of their entries."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

@@ -38,7 +38,7 @@ def _found(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
     batch = data.repeated(INPUTS, 2, make_generator(0, "waves"))
     assert batch.gradients is not None
     assert batch.mix is not None
-    slopes = (batch.gradients * network.stretch(batch.inputs)).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
+    slopes = network.slopes(batch.inputs, batch.gradients).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
     values = (batch.values * batch.mix).sum(-1).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
     variance = (values - values.mean()).prod(-1).mean()  # without the labels' noise
     squares = slopes.prod(1).mean(0).clamp_min(0.0) / variance

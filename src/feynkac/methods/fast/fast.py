@@ -21,6 +21,7 @@ from feynkac.methods.fast.choose_grid import choose_grid
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
+from feynkac.methods.fast.choose_subspaces import Seen, choose_subspaces
 from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.methods.fast.sobolev import (
     PathData,
@@ -49,6 +50,7 @@ WAVY_WIDTH = 96  # at least, where u oscillates
 ROWS = 500  # values and slopes in one Gauss–Newton system
 NORMALS = 2048  # drawn for one input, if there are many inputs
 GRID_SHARE = 0.7
+SUBSPACE_SHARE = 0.3
 SCHEME_SHARE, NOISE_SHARE, SCALES_SHARE = 0.37, 0.4, 0.5  # of the allowance that is left by then
 SCALE_INPUTS, FEWEST_SCALE_INPUTS = 2048, 128
 SCALE_PATHS = 64
@@ -85,41 +87,60 @@ class Fast(Method):
         device: str = "cpu",
     ) -> Self:
         """Sizes from the number of inputs; scheme, noise and paths from pilots."""
-        few = family.domain.dim <= FEW_INPUTS
-        chosen = self._with_labels(family, few, allowance)
-        chosen = chosen._with_network(family, few)
+        chosen = self._with_grid_or_scheme(family, allowance)
+        seen = chosen._seen(family, allowance.share(SUBSPACE_SHARE))
+        few = seen.size(family.domain) <= FEW_INPUTS
+        chosen = chosen._with_paths(family, few, allowance)._with_network(family, few, seen)
         if math.isinf(allowance.seconds):
             return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
         return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
 
-    def _with_labels(self, family: Family, few: bool, allowance: Allowance) -> Self:
+    def _with_grid_or_scheme(self, family: Family, allowance: Allowance) -> Self:
         if grid := self.grid or self._chosen_grid(family, allowance):
             scheme, noise = self.scheme or suitable_scheme(family), self.noise or Sobol()
             return replace(self, grid=grid, scheme=scheme, noise=noise, paths=self.paths or 512)
         scheme = self.scheme or choose_scheme(family, allowance.share(SCHEME_SHARE))
         scheme.check(family)
-        paths = 512 if few else _affordable_paths(scheme.draws * label_normals(family, scheme))
+        return replace(self, scheme=scheme)
+
+    def _seen(self, family: Family, allowance: Allowance) -> Seen:
+        """All of the inputs, unless there are many and slopes tell which combinations matter."""
+        sloped = self.slopes and not jumps(family) and self._fits_slopes
+        open_to = self.architecture is unset and sloped and not self.grid
+        if not open_to or family.domain.dim <= FEW_INPUTS:
+            return Seen()
+        return choose_subspaces(family, self.scheme, allowance)
+
+    @property
+    def _fits_slopes(self) -> bool:
+        return self.optimiser is unset or self.optimiser.fits_slopes
+
+    def _with_paths(self, family: Family, few: bool, allowance: Allowance) -> Self:
+        if self.grid:
+            return self
+        normals = self.scheme.draws * label_normals(family, self.scheme)
+        paths = 512 if few else _affordable_paths(normals)
         rest = allowance.share(NOISE_SHARE)
-        noise = self.noise or choose_noise(family, scheme, paths, rest)
+        noise = self.noise or choose_noise(family, self.scheme, paths, rest)
         if isinstance(noise, Trapezoid):
-            paths = enough_nodes(family, scheme, paths, rest)
-        return replace(self, scheme=scheme, noise=noise, paths=self.paths or paths)
+            paths = enough_nodes(family, self.scheme, paths, rest)
+        return replace(self, noise=noise, paths=self.paths or paths)
 
     def _chosen_grid(self, family: Family, allowance: Allowance) -> Grid | None:
         """None where something is said about paths: then they are wanted."""
         by_hand = (self.scheme, self.noise, self.paths) != (unset, unset, unset)
         return None if by_hand else choose_grid(family, allowance.share(GRID_SHARE))
 
-    def _with_network(self, family: Family, few: bool) -> Self:
-        inputs = family.domain.dim
+    def _with_network(self, family: Family, few: bool, seen: Seen) -> Self:
+        inputs = seen.size(family.domain)
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
         sloped = family.domain.state_dim + 1 if self.grid else inputs * (not jumps(family))
         rows = max(32, ROWS // (1 + sloped))
-        waves = self._frequencies(family)
+        waves = () if seen.subspaces else self._frequencies(family)
         width = max(width, WAVY_WIDTH) if waves else width
         return replace(
             self,
-            architecture=self._network(width, 3 if few else 2, waves),
+            architecture=self._network(width, 3 if few else 2, waves, seen),
             width=unset,
             depth=unset,
             optimiser=self.optimiser or (GaussNewton() if few else Muon()),
@@ -134,7 +155,9 @@ class Fast(Method):
             return ()
         return choose_frequencies(family, self.scheme, self.noise)
 
-    def _network(self, width: int, depth: int, frequencies: tuple[float, ...]) -> Smooth:
+    def _network(
+        self, width: int, depth: int, frequencies: tuple[float, ...], seen: Seen
+    ) -> Smooth:
         if self.architecture is not unset:
             if (self.width, self.depth) != (unset, unset):
                 raise InputError("give an architecture, or width and depth, not both.")
@@ -146,6 +169,8 @@ class Fast(Method):
             products=width // 2,
             log_ranges=True,
             frequencies=frequencies,
+            ordered=seen.ordered,
+            subspaces=seen.subspaces,
         )
 
     def _suited_to_machine(

@@ -96,7 +96,7 @@ class PathData:
     def inputs(self, count: int, generator: torch.Generator) -> Tensor:
         """Fresh inputs, none of them at t = 0."""
         domain = self.family.domain
-        inputs = domain.ordered(domain.sample(count, generator))
+        inputs = domain.sample(count, generator)
         time = inputs[:, domain.slices()["t"]]
         time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
         return inputs
@@ -115,12 +115,12 @@ class PathData:
 
     def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
         """By the noise of slopes on a few inputs."""
-        varies = self.family.domain.varies.to(network.std)
+        varies = network.varies.to(network.std)
         if not self.with_slopes:
             return torch.zeros_like(varies)
         batch = self.repeated(TRUST_INPUTS, TRUST_LABELS, generator)
         assert batch.gradients is not None
-        slopes = batch.gradients * network.stretch(batch.inputs)
+        slopes = network.slopes(batch.inputs, batch.gradients)
         found = trust(slopes.unflatten(0, (TRUST_INPUTS, TRUST_LABELS)))  # type: ignore[no-untyped-call]
         return varies * found
 
@@ -147,7 +147,7 @@ def measure_scales(
     if problem := bad_label(batch._replace(gradients=None), data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
     shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
-    slopes = batch.gradients * network.stretch(batch.inputs) / scale.mean()
+    slopes = network.slopes(batch.inputs, batch.gradients) / scale.mean()
     rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
     trusted = data.trusted(network, generator)
     least = least_slope * (trusted * rms).max() + 1e-12
@@ -182,7 +182,7 @@ class Sobolev(Objective):
         assert batch.mix is not None
         x, typical = network.normalise(batch.inputs), network.scale.mean()
         slopes, weights = without_outliers(
-            batch.gradients * network.stretch(batch.inputs) / typical, self.scales.weights, OUTLIER
+            network.slopes(batch.inputs, batch.gradients) / typical, self.scales.weights, OUTLIER
         )
         fitted = max(1, int(self.scales.weights.count_nonzero()))
         return Targets(
