@@ -43,7 +43,7 @@ _NAMES = {
     "sampling.noise": "Antithetic Independent Noise Sobol SphericalRadial Trapezoid",
     "sampling.reference": "Estimate monte_carlo",
     "sampling.schemes": """
-        EulerMaruyama Exact ExtrapolatedEuler FamilySteps Geometric LogOde Milstein
+        EulerMaruyama Exact ExtrapolatedEuler FamilySteps Gaussian Geometric LogOde Milstein
         NinomiyaVictoir Scheme
     """,
     "solution": "Solution",
@@ -172,6 +172,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.schemes import Exact as Exact
     from feynkac.sampling.schemes import ExtrapolatedEuler as ExtrapolatedEuler
     from feynkac.sampling.schemes import FamilySteps as FamilySteps
+    from feynkac.sampling.schemes import Gaussian as Gaussian
     from feynkac.sampling.schemes import Geometric as Geometric
     from feynkac.sampling.schemes import LogOde as LogOde
     from feynkac.sampling.schemes import Milstein as Milstein

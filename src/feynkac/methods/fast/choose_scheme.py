@@ -23,7 +23,7 @@ from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.path import label_normals, weak_order
+from feynkac.sampling.path import ends_only, label_normals, weak_order
 from feynkac.sampling.reference import Estimate
 from feynkac.sampling.rivals import steadier
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -31,6 +31,7 @@ from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
+from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
 from feynkac.sampling.schemes.geometric import Geometric, is_geometric
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
@@ -94,6 +95,8 @@ def suitable_scheme(family: Family) -> Scheme:
         return Exact()
     if isinstance(family, AffineLinear):
         return LogOde(steps=2)
+    if ends_only(family) and is_gaussian(family):
+        return Gaussian()
     if is_geometric(family) and not isinstance(family, Absorbing | Source):
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
     noise = noise_kind(family)

@@ -4,6 +4,7 @@ from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.gaussian import Gaussian
 from feynkac.sampling.schemes.geometric import Geometric
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.milstein import Milstein
@@ -15,6 +16,7 @@ __all__ = [
     "Exact",
     "ExtrapolatedEuler",
     "FamilySteps",
+    "Gaussian",
     "Geometric",
     "LogOde",
     "Milstein",

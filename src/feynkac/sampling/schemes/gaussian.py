@@ -1,0 +1,186 @@
+r"""States whose law is normal, without discretisation error: with μ(S) = AS + b and constant σ,
+
+    S_t = e^{At} x + ∫₀ᵗ e^{As} b ds + L z,     L Lᵀ = Q = ∫₀ᵗ e^{As} σσ* e^{A*s} ds.
+
+That μ is affine and σ constant is found out by evaluating them: users need not know. Where A is
+diagonal, everything is an elementary function of its entries; otherwise it is read off from the
+exponential of a block matrix, as Van Loan does.
+"""
+
+import functools
+from typing import Annotated, NamedTuple
+
+import torch
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from torch import Tensor
+
+from feynkac.errors import InputError
+from feynkac.families.capabilities import TimeDependent
+from feynkac.families.family import Family, noise_dim
+from feynkac.families.point import Params
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.schemes.scheme import Scheme
+
+TRIALS, EQUAL = 32, 1e-9
+FAR = 30.0  # standard deviations away, where coefficients must still be affine
+MOST_COUPLED = 10  # dimensions in which exponentials of matrices are affordable
+LEAST_VARIANCE = 1e-6  # of a coordinate, relative to its own, given those before it
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Gaussian(Scheme):
+    """The exact law of states with affine drift and constant noise, in one step.
+
+    Example:
+        >>> Gaussian().draws
+        1
+    """
+
+    steps: Annotated[int, Field(ge=1, le=1)] = 1
+
+    @property
+    def draws(self) -> int:
+        """One vector."""
+        return 1
+
+    def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(1, …, m)` → `(…, d)`."""
+        law = transition(coefficients(family, x, p), x, t)
+        return law.mean + torch.einsum("...ij,...j->...i", law.root, z[0])
+
+    def check(self, family: Family) -> None:
+        """μ must be affine and σ constant."""
+        if not is_gaussian(family):
+            raise InputError(
+                f"{type(family).__name__} is not Gaussian: the scheme needs an affine drift, "
+                "constant noise in all directions, and a Brownian motion per coordinate; use "
+                "ExtrapolatedEuler(steps=16)."
+            )
+
+
+class Coefficients(NamedTuple):
+    """A `(…, d, d)`, b `(…, d)`, σ `(…, d, m)`."""
+
+    matrix: Tensor
+    constant: Tensor
+    noise: Tensor
+
+
+class Transition(NamedTuple):
+    """Mean `(…, d)` and L `(…, d, d)`."""
+
+    mean: Tensor
+    root: Tensor
+
+
+def coefficients(family: Family, x: Tensor, p: Params) -> Coefficients:
+    """From values at 0 and at unit vectors."""
+    origin = torch.zeros_like(x)
+    units = _units(x.shape[-1], x)
+    constant = family.drift(origin, p)
+    columns = family.drift(units + origin, p) - constant
+    waves = _units(noise_dim(family), x).expand(-1, *x.shape[:-1], -1)
+    noise = family.diffusion(origin.unsqueeze(0), waves, p)
+    return Coefficients(columns.movedim(0, -1), constant, noise.movedim(0, -1))
+
+
+def _units(count: int, like: Tensor) -> Tensor:
+    """Shape: `(count, 1, …, count)`."""
+    eye = torch.eye(count, dtype=like.dtype, device=like.device)
+    return eye.view(count, *[1] * (like.ndim - 1), count)
+
+
+def transition(given: Coefficients, x: Tensor, t: Tensor) -> Transition:
+    """The law of S_t."""
+    spread = given.noise @ given.noise.mT
+    if _is_diagonal(given.matrix):
+        rates = given.matrix.diagonal(dim1=-2, dim2=-1)
+        mean = (rates * t).exp() * x + _growth(rates, t) * given.constant
+        both = rates.unsqueeze(-1) + rates.unsqueeze(-2)
+        covariance = spread * _growth(both, t.unsqueeze(-1))
+    else:
+        mean, covariance = _by_exponential(given, spread, x, t)
+    return Transition(mean, _root(covariance))
+
+
+def _is_diagonal(matrix: Tensor) -> bool:
+    return not (matrix - matrix.diagonal(dim1=-2, dim2=-1).diag_embed()).any()
+
+
+def _growth(rate: Tensor, t: Tensor) -> Tensor:
+    """∫₀ᵗ e^{rate·s} ds, also at a rate of 0, where its slopes are those of the series."""
+    small = (rate * t).abs() < 1e-3
+    safe = torch.where(small, 1.0, rate)
+    power = rate * t
+    series = t * (1.0 + power * (1.0 / 2.0 + power * (1.0 / 6.0 + power / 24.0)))
+    return torch.where(small, series, torch.expm1(safe * t) / safe)
+
+
+def _by_exponential(
+    given: Coefficients, spread: Tensor, x: Tensor, t: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Mean and Q from  exp(t [[A, σσ*, b], [0, −A*, 0], [0, 0, 0]])."""
+    d = x.shape[-1]
+    matrix = given.matrix
+    zero, column = torch.zeros_like(matrix), given.constant.unsqueeze(-1)
+    upper = torch.cat([matrix, spread, column], dim=-1)
+    middle = torch.cat([zero, -matrix.mT, torch.zeros_like(column)], dim=-1)
+    whole = torch.cat([upper, middle, torch.zeros_like(upper[..., :1, :])], dim=-2)
+    found = torch.linalg.matrix_exp(whole * t.unsqueeze(-1))
+    flow, mixed = found[..., :d, :d], found[..., :d, d : 2 * d]
+    mean = (flow * x.unsqueeze(-2)).sum(-1) + found[..., :d, -1]
+    covariance = mixed @ flow.mT
+    return mean, 0.5 * (covariance + covariance.mT)
+
+
+def _root(covariance: Tensor) -> Tensor:
+    """Cholesky's factor, of a matrix with unit diagonal: variances may differ by any factor."""
+    deviation = covariance.diagonal(dim1=-2, dim2=-1).sqrt()
+    if _is_diagonal(covariance):
+        return deviation.diag_embed()
+    scaled = covariance / (deviation.unsqueeze(-1) * deviation.unsqueeze(-2))
+    factor: Tensor = torch.linalg.cholesky_ex(scaled).L
+    return deviation.unsqueeze(-1) * factor
+
+
+def is_gaussian(family: Family) -> bool:
+    """Whether μ is affine and σ constant, with noise in all directions.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> is_gaussian(Heston()), is_gaussian(HeatGaussian(dim=3))
+        (False, True)
+    """
+    try:
+        hash(family)
+    except TypeError:  # a list among its fields
+        return _is_gaussian.__wrapped__(family)
+    return _is_gaussian(family)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_gaussian(family: Family) -> bool:
+    if isinstance(family, TimeDependent) or noise_dim(family) != family.domain.state_dim:
+        return False
+    generator = make_generator(0, "gaussian")
+    x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    std = family.domain.std[family.domain.slices()["x"]]
+    far = x + FAR * std * torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    given = coefficients(family, x, p)
+    same = all(
+        _equal(family.drift(at, p), (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant)
+        and _equal(family.diffusion(at, dw, p), (given.noise @ dw.unsqueeze(-1)).squeeze(-1))
+        for at in (x, far)
+    )
+    if not same or (x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix)):
+        return False
+    root = transition(given, x, t).root
+    own, all_of_it = root.diagonal(dim1=-2, dim2=-1).square(), root.square().sum(-1)
+    return bool((own > LEAST_VARIANCE * all_of_it).all())  # false for NaN, too
+
+
+def _equal(a: Tensor, b: Tensor) -> bool:
+    return bool(torch.allclose(a, b, rtol=EQUAL, atol=EQUAL * float(b.abs().max())))
