@@ -50,10 +50,10 @@ def sampled(family, count, generator):
 @pytest.mark.parametrize("coupled", [True, False])
 def test_mean_and_covariance_are_the_integrals(coupled, generator):
     family = Linear(coupled)
-    x, t, p = sampled(family, 6, generator)
+    x, t, p = sampled(family, 3, generator)
     law = transition(coefficients(family, x, p), x, t)
     noise = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    for k in range(6):
+    for k in range(3):
         a = float(p.kappa[k]) * family.matrix(x).numpy()
         s, time = float(p.sigma[k]) * noise, float(t[k])
         mean = expm(a * time) @ x[k].numpy()
