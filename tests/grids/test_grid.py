@@ -14,6 +14,7 @@ from written import (
     Vasicek,
 )
 
+import feynkac as fk
 from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
@@ -154,3 +155,22 @@ def test_refined_grids_stay_odd_and_even():
         grid = grid.refined()
         assert all(n % 2 for n in grid.nodes)
         assert grid.steps % 2 == 0
+
+
+def test_where_paths_are_pushed_back_there_is_no_grid():
+    class Pushed(fk.Family, fk.OwnSteps, fk.Reflected):
+        domain = fk.Domain(x=fk.Box(0.0, 1.0), t=fk.Box(0.0, 1.0))
+
+        def drift(self, x, p):
+            return 0.0 * x
+
+        def diffusion(self, x, dw, p):
+            return dw
+
+        def initial(self, x, p):
+            return x
+
+        def step(self, x, h, p, z):
+            return (x + h.sqrt() * z).abs()
+
+    assert not suits(Pushed())

@@ -16,7 +16,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.families.capabilities import Absorbing, BoundaryValue, TimeDependent
+from feynkac.families.capabilities import Absorbing, BoundaryValue, Reflected, TimeDependent
 from feynkac.families.family import Family
 from feynkac.grids.axes import make_axes
 from feynkac.grids.extent import Sets, find_extent
@@ -66,11 +66,15 @@ class Grid:
 
 
 def suits(family: Family) -> bool:
-    """Whether there is a grid for the family: few dimensions, and walls only in a single one."""
+    """Whether there is a grid for the family: few dimensions, and walls only in a single one.
+
+    Where paths are pushed back, μ and σ are not the whole equation.
+    """
     dims = family.domain.state_dim
     walled = isinstance(family, Absorbing) and (dims > 1 or isinstance(family, TimeDependent))
     independent = family.domain.sampler is None and family.domain.rule is None
-    return dims <= MOST_DIMENSIONS and not walled and independent
+    known = not walled and not isinstance(family, Reflected)
+    return dims <= MOST_DIMENSIONS and known and independent
 
 
 def at_once(grid: Grid) -> int:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from feynkac.clock import Allowance, Clock
-from feynkac.families.capabilities import ExactSampler, OwnSteps
+from feynkac.families.capabilities import ExactSampler
 from feynkac.families.family import Family
 from feynkac.grids.grid import Grid, at_once, read_grid, suits
 from feynkac.grids.table import grouped_inputs
@@ -30,7 +30,7 @@ LABELS_IN_ALL = 2**15
 
 def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
     """A grid whose labels have a small error, or None: paths are better."""
-    if isinstance(family, ExactSampler | OwnSteps) or not suits(family):
+    if isinstance(family, ExactSampler) or not suits(family):
         return None
     dims = family.domain.state_dim
     grid = FIRST[dims]
