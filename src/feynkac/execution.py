@@ -16,6 +16,7 @@ from feynkac.clock import Allowance, Clock
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
 from feynkac.grids.grid import grid_error
+from feynkac.grids.table import Table
 from feynkac.runs.artifact import Discretisation, make_manifest
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Decisions, Run
@@ -32,6 +33,7 @@ from feynkac.training.state import State, begin
 from feynkac.training.team import Alone, Team
 
 BIAS_INPUTS, BIAS_PATHS = 64, 256  # for the discretisation error
+LABELS_SHARE = 0.5  # of a budget, when labels made before training must be ready
 SMALL_SHARE = 0.025  # of a budget, for each of the measurements before training
 SAVING = 0.05  # seconds
 FEWEST_STEPS = 10.0  # to begin with; the clock decides
@@ -86,14 +88,28 @@ class _Execution:
         state = begin(
             method.architecture, optimiser, self.family, run.training, self.device, self.team
         )
-        objective = method.objective(self.family, state.network, run.training)
-        decisions, pace = self._continue(state) or self._begin(state, objective)
+        table = self._labels()
+        objective = method.objective(self.family, state.network, run.training, table)
+        kept = self._continue(state)
+        decisions, pace = kept or self._begin(state, objective, table and table.sets)
         training = replace(run.training, evaluations=decisions.evaluations)
         hooks = self._hooks(state, decisions, report)
         rate = method.rate
         with using_threads(decisions.threads):
             pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
         return self._finish(state, decisions, pace)
+
+    def _labels(self) -> Table | None:
+        """Those made before training: as many as before, or as there is time for."""
+        run, method, budget = self.run, self.run.method, self.run.training.budget
+        if budget is None or self.team.size > 1:  # all of them
+            return method.labels(self.family, run.training)
+        if self.files and self.files.begun:
+            self.files.require(run)
+            sets = self.files.decisions()[0].sets
+            return method.labels(self.family, run.training, sets=sets)
+        allowance = Allowance(LABELS_SHARE * budget - self.clock.spent())
+        return method.labels(self.family, run.training, allowance)
 
     def _continue(self, state: State) -> tuple[Decisions, Pace] | None:
         """What the run in the folder has decided, its checkpoint loaded; None if there is none."""
@@ -110,7 +126,9 @@ class _Execution:
             self.evaluator.count = len(state.history)
         return decisions, pace
 
-    def _begin(self, state: State, objective: Objective) -> tuple[Decisions, Pace]:
+    def _begin(
+        self, state: State, objective: Objective, sets: int | None
+    ) -> tuple[Decisions, Pace]:
         """Evaluations and length as given, or found by timing."""
         training = self.run.training
         if training.budget is None:
@@ -119,6 +137,7 @@ class _Execution:
             decisions, pace = Decisions(training.evaluations, bias), Pace.of(training.steps)
         else:
             decisions, pace = self._measure_machine(state, objective, training.budget)
+        decisions = replace(decisions, sets=sets)
         if self.files and self.leads:
             self.files.keep(self.run, decisions, pace)
         return decisions, pace

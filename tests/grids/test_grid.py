@@ -1,5 +1,7 @@
 """u on grids against closed forms: values, slopes, order, walls, roots, jumps."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from written import (
@@ -15,12 +17,13 @@ from written import (
 )
 
 import feynkac as fk
+from feynkac.clock import Allowance
 from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.channel import Channel
 from feynkac.grids.grid import Grid, at_once, grid_error, grid_reference, read_grid, suits
-from feynkac.grids.table import grouped_inputs, make_table
+from feynkac.grids.table import grouped_inputs, make_table, piece_sets
 
 LINE, PLANE = Grid((65,), 32), Grid((65, 33), 24)
 
@@ -142,6 +145,17 @@ def test_a_table_has_the_law_of_the_domain():
     assert ((mean - own.mean) / own.std).abs().max() < 0.15  # 256 parameter sets
     assert (std / own.std - 1).abs().max() < 0.15
     assert own.contains(table.inputs).all()
+
+
+def test_a_table_ends_where_time_does():
+    grid = Grid((2**14 + 1,), 8, sets=24, points=16)
+    whole = make_table(Vasicek(), grid, torch.Generator().manual_seed(0))
+    short = make_table(Vasicek(), grid, torch.Generator().manual_seed(0), Allowance(0.0))
+    assert (whole.sets, short.sets) == (24, piece_sets(grid))
+    for full, part in zip(whole[:3], short[:3], strict=True):
+        assert torch.equal(full[: len(part)], part)  # so that fewer sets are found again
+    again = make_table(Vasicek(), replace(grid, sets=short.sets), torch.Generator().manual_seed(0))
+    assert torch.equal(again.values, short.values)
 
 
 def test_a_grid_with_too_few_nodes_is_refused():

@@ -19,6 +19,7 @@ from feynkac.clock import Allowance
 from feynkac.errors import InputError
 from feynkac.families.family import Family
 from feynkac.grids.grid import Grid
+from feynkac.grids.table import Table
 from feynkac.methods.space import Space
 from feynkac.networks.architecture import Architecture
 from feynkac.networks.network import Network
@@ -81,9 +82,28 @@ class Method(Part):
             device: where the run will be.
         """
 
+    def labels(
+        self,
+        family: Family,
+        training: Training,
+        allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+        sets: int | None = None,
+    ) -> Table | None:
+        """Labels that are made before training, if the method makes such.
+
+        Args:
+            family: what to solve.
+            training: of the run.
+            allowance: time for them; they may be fewer then.
+            sets: as many as a run that is continued has made.
+        """
+        return None
+
     @abstractmethod
-    def objective(self, family: Family, network: Network, training: Training) -> Objective:
-        """What a resolved method minimises; it may set the scales of `network` first."""
+    def objective(
+        self, family: Family, network: Network, training: Training, table: Table | None = None
+    ) -> Objective:
+        """What a resolved method minimises, with its `labels`; it may set scales of `network`."""
 
     @abstractmethod
     def length(self, family: Family) -> int:

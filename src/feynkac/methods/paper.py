@@ -19,6 +19,7 @@ from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
+from feynkac.grids.table import Table
 from feynkac.methods.dimension import Choice, Dimension, Interval
 from feynkac.methods.method import Method
 from feynkac.methods.space import Space, Values
@@ -119,7 +120,9 @@ class Paper(Method):
             paths=self.paths or 1,
         )
 
-    def objective(self, family: Family, network: Network, training: Training) -> MeanSquare:
+    def objective(
+        self, family: Family, network: Network, training: Training, table: Table | None = None
+    ) -> MeanSquare:
         """Least squares on simulated values."""
         return MeanSquare(family, self.scheme, training.per_worker(self.batch_size), self.paths)
 

@@ -128,6 +128,8 @@ class Decisions:
     """Estimated discretisation error of the scheme and its standard error, where it has one."""
     threads: Annotated[int, Field(ge=1)] | None = None
     """Threads of training, if a run with a budget chose them; None: those of the process."""
+    sets: Annotated[int, Field(ge=1)] | None = None
+    """Parameter sets of labels that were made before training; None: there are none."""
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:

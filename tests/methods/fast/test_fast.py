@@ -112,8 +112,8 @@ def test_choices_are_the_same_every_time(family):
 def test_the_scheme_is_exact_where_possible():
     assert choose_scheme(fk.BlackScholes()) == fk.Exact()
     assert choose_scheme(fk.BasketPut()) == fk.LogOde(steps=2)
-    assert choose_scheme(Flat(3)) == fk.NinomiyaVictoir(steps=1, noise="additive")
-    assert choose_scheme(Flat(4)) == fk.NinomiyaVictoir(steps=1, noise="additive")
+    assert choose_scheme(Flat(3)) == fk.Gaussian()
+    assert choose_scheme(Flat(4)) == fk.Gaussian()
     assert suitable_scheme(Twisted(3)) == fk.ExtrapolatedEuler(steps=16)
     assert suitable_scheme(Twisted(4)) == fk.ExtrapolatedEuler(steps=16)
     assert suitable_scheme(fk.Heston()) == fk.FamilySteps(steps=4)

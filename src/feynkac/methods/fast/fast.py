@@ -15,7 +15,7 @@ from feynkac.clock import Allowance, Clock
 from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
 from feynkac.grids.grid import Grid
-from feynkac.grids.table import make_table
+from feynkac.grids.table import Table, make_table
 from feynkac.methods.dimension import Choice, Dimension, Interval
 from feynkac.methods.fast.choose_grid import choose_grid
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
@@ -204,7 +204,22 @@ class Fast(Method):
         slopes = self.slopes and not jumps(family)
         return PathData(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
 
-    def objective(self, family: Family, network: Network, training: Training) -> Objective:
+    def labels(
+        self,
+        family: Family,
+        training: Training,
+        allowance: Allowance = Allowance(),  # noqa: B008  (whole)
+        sets: int | None = None,
+    ) -> Table | None:
+        """Those of the grid, if there is one."""
+        if not self.grid:
+            return None
+        grid = self.grid if sets is None else replace(self.grid, sets=sets)
+        return make_table(family, grid, make_generator(training.seed, "table"), allowance)
+
+    def objective(
+        self, family: Family, network: Network, training: Training, table: Table | None = None
+    ) -> Objective:
         """Values and slopes on their scales, which are measured first and set in `network`.
 
         The measurement has its own stream of randomness, so that a continued run finds the same
@@ -221,8 +236,7 @@ class Fast(Method):
         few = isinstance(self.optimiser, GaussNewton)
         generator = make_generator(training.seed, "pilot", device=str(network.mean.device))
         data: TableData | PathData
-        if self.grid:
-            table = make_table(family, self.grid, make_generator(training.seed, "table"))
+        if table := table or self.labels(family, training):
             data = TableData(family, table, self.scale_inputs)
         else:
             data = self._scale_data(family, self.scale_inputs)

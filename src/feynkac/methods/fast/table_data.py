@@ -32,7 +32,7 @@ class TableData:
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Random rows."""
-        inputs, values, slopes = self.table
+        inputs, values, slopes, _ = self.table
         size, device = (self.batch_size,), generator.device
         rows = torch.randint(len(inputs), size, generator=generator, device=device)
         chosen = inputs[rows]
