@@ -18,7 +18,7 @@ from feynkac.sampling.weighed import Weighed
 BOUND = 2**28  # bytes: 256 MB
 COPIES = 4  # of the normals, at most, while they are drawn and turned
 LITTLE, LITTLE_SWEPT = 2**20, 2**16  # numbers that are not worth weighing; with slopes
-TRIAL_PATHS = 4
+TRIAL_PATHS = 32  # and twice as many: paths then weigh more than what is made per input
 
 
 class Chunk(NamedTuple):

@@ -90,16 +90,18 @@ def column_groups(family: Family) -> Tensor:
 def _column_groups(family: Family) -> Tensor:
     generator, units = make_generator(0, "columns"), torch.eye(noise_dim(family)).double()
     x, _, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
-    columns = [family.diffusion(x, unit.expand(TRIALS, -1), p).expand_as(x) for unit in units]
+    columns = (family.diffusion(x, unit.expand(TRIALS, -1), p).expand_as(x) for unit in units)
     entries = torch.stack([(column != 0.0).any(0) for column in columns])
     if entries.all(0).any():  # an entry that all move: no two go together
         return units
-    groups, taken = torch.zeros_like(units), torch.zeros_like(entries)
+    groups, taken, count = torch.zeros_like(units), torch.zeros_like(entries), 0
     for unit, entry in zip(units, entries, strict=True):
-        free = int((taken & entry).any(1).logical_not().nonzero()[0])
-        groups[free] += unit
-        taken[free] |= entry
-    return groups[groups.any(1)]
+        crossed = (taken[:count] & entry).any(1).tolist()
+        place = (*crossed, False).index(False)  # the first that fits, or a new one
+        groups[place] += unit
+        taken[place] |= entry
+        count = max(count, place + 1)
+    return groups[:count]
 
 
 def is_geometric(family: Family) -> bool:
