@@ -36,6 +36,7 @@ RAY_STARTS = 16
 MOST_RAYS = 8  # of each kind
 MOST_COLUMNS = 16  # of σ, that are all evaluated
 SIGMA_NORMALS = 4  # for an estimate of ‖σ‖ beyond
+ENTRIES_AT_ONCE = 2**20  # of states, one per coordinate and start: memory
 FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
 SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
 FLOW_STEP, FLOW_STEPS = 0.05, 400  # relative change of x, and how often
@@ -207,12 +208,13 @@ def _rays(upwards: Tensor, generator: torch.Generator) -> Tensor:
 def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Generator) -> Tensor:
     """Which coordinates cannot fall below zero.  Shape: x `(N, 1, d)` → `(d,)`."""
     low = x.new_tensor(family.domain.measures["x"].low)
-    states = torch.where(torch.eye(x.shape[-1], dtype=torch.bool), 0.0, x)
-    drift, squares = (
-        part.diagonal(dim1=-2, dim2=-1) for part in _coefficients(family, states, p, generator)
-    )
-    leaves = (squares > 0.0) | (drift < 0.0)
-    return (low >= 0.0) & ~leaves.any(0)
+    leaves = []
+    axes = torch.eye(x.shape[-1], dtype=torch.bool)
+    for some in torch.split(axes, max(1, ENTRIES_AT_ONCE // x.numel())):
+        states = torch.where(some, 0.0, x)
+        drift, squares = (part[:, some] for part in _coefficients(family, states, p, generator))
+        leaves.append(((squares > 0.0) | (drift < 0.0)).any(0))
+    return (low >= 0.0) & ~torch.cat(leaves)
 
 
 def _coefficients(

@@ -14,7 +14,6 @@ from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.checks.structure import corners
-from feynkac.checks.weighed import Weighed
 from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.point import describe
 from feynkac.methods import Fast
@@ -26,6 +25,7 @@ from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import Estimate
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.weighed import Weighed
 
 MOST_CORNER_STARTS, INNER_STARTS, PATHS_PER_START = 64, 64, 8
 SLOPE_INPUTS, SLOPE_PATHS = 64, 16

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from feynkac.clock import Allowance, Clock
-from feynkac.families.family import Family, noise_dim, outputs
+from feynkac.families.family import Family, outputs
+from feynkac.sampling.chunks import path_numbers
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.labels import draw_paths, payoffs
+from feynkac.sampling.labels import draw_paths, draws, payoffs
 from feynkac.sampling.noise.noise import Noise, of_fewer_steps
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
@@ -38,7 +39,7 @@ def estimate_bias(
         zero = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
         return Estimate(zero, zero)
     fine = refined(scheme)
-    rows = max(1, NORMALS_AT_ONCE // (fine.draws * noise_dim(family) * paths))
+    rows = max(1, NORMALS_AT_ONCE // (path_numbers(family, fine) * paths))
     found = []
     for block in torch.split(inputs, rows):
         repeats = []
@@ -91,8 +92,8 @@ def pilot_bias(
     if isfinite(allowance.seconds):
         clock, generator = Clock(), make_generator(seed, "trial", device=str(inputs.device))
         with torch.no_grad():
-            draw = draw_paths(family, scheme, noise, inputs, FEWEST_PATHS, generator)
-            payoffs(family, scheme, inputs, draw.z)
+            for rows, draw in draws(family, scheme, noise, inputs, FEWEST_PATHS, generator):
+                payoffs(family, scheme, inputs[rows], draw.z)
         if allowance.times(clock.spent()) < SIMULATIONS:
             return None
     return allowance.afford(estimate, FEWEST_PATHS, most_paths)

@@ -14,11 +14,12 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, noise_dim, outputs
+from feynkac.sampling.chunks import path_numbers
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Noise, normals
 from feynkac.sampling.schemes.scheme import Scheme
 
-NORMALS_AT_ONCE = 2**20  # 8 MB in float64, which stays in cache
+NORMALS_AT_ONCE = 2**20  # or entries of states: 8 MB in float64, which stays in cache
 
 
 class Estimate(NamedTuple):
@@ -71,8 +72,7 @@ def monte_carlo(
     scheme.check(family)
     if paths < 2:
         raise InputError(f"a standard error needs at least 2 paths, got {paths}.")
-    per_path = scheme.draws * noise_dim(family)
-    rows = max(1, NORMALS_AT_ONCE // (per_path * paths))
+    rows = max(1, NORMALS_AT_ONCE // (path_numbers(family, scheme) * paths))
     moments = []
     for block in torch.split(inputs, rows):
         moments.append(_moments(family, scheme, block, paths, generator))
@@ -97,7 +97,7 @@ def replicated(
     scheme.check(family)
     if replicates < 2:
         raise InputError(f"a standard error needs at least 2 replicates, got {replicates}.")
-    rows = max(1, NORMALS_AT_ONCE // (scheme.draws * noise_dim(family) * paths))
+    rows = max(1, NORMALS_AT_ONCE // (path_numbers(family, scheme) * paths))
     found: list[Tensor] = []
     for block in torch.split(inputs, rows):
         found.append(_repeat(family, scheme, noise, block, paths, generator, replicates))
@@ -130,7 +130,7 @@ def _moments(
 ) -> tuple[Tensor, Tensor]:
     """Mean and summed squared deviations, merged chunk by chunk (Chan, Golub and LeVeque)."""
     dim = noise_dim(family)
-    size = max(1, min(paths, NORMALS_AT_ONCE // (scheme.draws * dim)))
+    size = max(1, min(paths, NORMALS_AT_ONCE // path_numbers(family, scheme)))
     mean = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
     squares = torch.zeros_like(mean)
     done = 0

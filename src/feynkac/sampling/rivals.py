@@ -16,8 +16,8 @@ from torch import Tensor
 from feynkac.families.family import Family
 from feynkac.sampling.discretisation import refined
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.noise.noise import of_fewer_steps
+from feynkac.sampling.labels import draws, mean_labels
+from feynkac.sampling.noise.noise import Draw, of_fewer_steps
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -41,17 +41,25 @@ def steadier(family: Family, first: Scheme, other: Scheme) -> Scheme:
     generator = make_generator(0, "rivals")
     inputs = family.domain.sample(PILOT_INPUTS, generator).repeat_interleave(REPLICATES, 0)
     fine = refined(other)
-    draw = draw_paths(family, fine, Sobol(), inputs, PILOT_PATHS, generator)
-
-    def labels(scheme: Scheme) -> Tensor:
-        z = of_fewer_steps(draw.z, scheme.steps) if scheme.steps < fine.steps else draw.z
-        return (payoffs(family, scheme, inputs, z) * draw.weights).sum(-2)
-
-    with torch.no_grad():
-        rival = labels(fine)
-        gap, noise = _apart(labels(refined(first)), rival)
-        change, _ = _apart(labels(other), rival)
+    schemes = (fine, refined(first), other)
+    found = [
+        [
+            mean_labels(family, scheme, inputs[rows], _coupled(draw, scheme, fine))
+            for scheme in schemes
+        ]
+        for rows, draw in draws(family, fine, Sobol(), inputs, PILOT_PATHS, generator)
+    ]
+    rival, refinement, coarse = (torch.cat(same) for same in zip(*found, strict=True))
+    gap, noise = _apart(refinement, rival)
+    change, _ = _apart(coarse, rival)
     return other if gap > max(ALIKE, 0.5 * change, SIGNIFICANT * noise) else first
+
+
+def _coupled(draw: Draw, scheme: Scheme, fine: Scheme) -> Draw:
+    """The normals of `fine` for a scheme of fewer steps."""
+    if scheme.steps >= fine.steps:
+        return draw
+    return draw._replace(z=of_fewer_steps(draw.z, scheme.steps))
 
 
 def _apart(one: Tensor, other: Tensor) -> tuple[float, float]:

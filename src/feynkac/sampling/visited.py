@@ -12,6 +12,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.families.replacement import bounded
+from feynkac.sampling.chunks import cut, path_numbers, rows_drawn
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.path import path_states
@@ -39,6 +40,12 @@ class Visits:
         self, count: int, generator: torch.Generator, dtype: torch.dtype = torch.float32
     ) -> Tensor:
         """Independent visits.  Shape: `(count, dim)`."""
+        rows = rows_drawn(path_numbers(self.family, self.scheme), dtype.itemsize)
+        parts = [self._some(len(range(count)[part]), generator, dtype) for part in cut(count, rows)]
+        return torch.cat(parts)
+
+    def _some(self, count: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+        """So many at once."""
         domain = self.family.domain
         inputs = domain.sample(count, generator, dtype)
         x, t, p = domain.split(inputs.unsqueeze(-2))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from feynkac.sampling.noise.noise import Shape
-from feynkac.sampling.noise.sobol import Sobol, _cosines
+from feynkac.sampling.noise.sobol import MOST_DIMS, Sobol, _cosines
 
 
 def uniforms(z):
@@ -65,3 +65,11 @@ def test_the_first_two_modes_of_a_path_form_a_net(generator):
     squares = (uniforms(modes) * 4).long()
     cells = (4 * squares[..., 0] + squares[..., 1]).sort(1).values
     assert torch.equal(cells, torch.arange(half).expand_as(cells))
+
+
+def test_beyond_the_dimensions_of_sobol_points_normals_are_independent(generator):
+    z, _ = Sobol().draw(Shape(2, 64, 1, MOST_DIMS + 1000), generator)
+    rest = z[..., MOST_DIMS:]
+    assert rest.isfinite().all()
+    assert rest[:, :, :32].std().item() == pytest.approx(1.0, abs=4.5 / (2 * 64000) ** 0.5)
+    assert torch.equal(z[:, :, :32], -z[:, :, 32:])

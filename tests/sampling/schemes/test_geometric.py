@@ -7,6 +7,7 @@ import torch
 
 import feynkac as fk
 from feynkac.sampling.labels import payoffs
+from feynkac.sampling.schemes import geometric
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.geometric import Geometric, is_geometric
 
@@ -58,3 +59,53 @@ def test_others_are_refused_with_a_sentence():
     assert not is_geometric(Pair(power=0.9))
     with pytest.raises(fk.InputError, match="proportional to x > 0"):
         Geometric().check(Pair(power=0.9))
+
+
+@dataclass(frozen=True)
+class Assets(fk.Family, fk.NoiseDimension):
+    """Each with a noise of its own, `common` ones and, if not alone, all those of the others."""
+
+    dim: int = 6
+    common: int = 1
+    alone: bool = True
+
+    @property
+    def noise_dim(self):
+        return self.common + self.dim
+
+    @property
+    def domain(self):
+        box = fk.Box(0.1, 0.4, shape=(self.dim,))
+        return fk.Domain(x=fk.Box(0.5, 2.0, shape=(self.dim,)), t=fk.Box(0.1, 1.0), sigma=box)
+
+    def drift(self, x, p):
+        return torch.zeros_like(x)
+
+    def diffusion(self, x, dw, p):
+        common, own = dw[..., : self.common], dw[..., self.common :]
+        rest = 0.0 if self.alone else own.flip(-1).cumsum(-1)
+        weights = torch.arange(1.0, 1.0 + self.common, dtype=x.dtype)
+        return p.sigma * x * ((weights * common).sum(-1, keepdim=True) + own + rest)
+
+    def initial(self, x, p):
+        return x.sum(-1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("family", "groups"),
+    [(Assets(), 2), (Assets(common=3), 4), (Assets(common=0), 1), (Assets(alone=False), 7)],
+)
+@pytest.mark.parametrize("entries", [2**22, 1])
+def test_columns_go_together_where_they_share_no_entry(family, groups, entries, monkeypatch):
+    monkeypatch.setattr(geometric, "ENTRIES_AT_ONCE", entries)
+    assert len(geometric.column_groups(family)) == groups
+    generator = torch.Generator().manual_seed(0)
+    x, _, p = family.domain.split(family.domain.sample(5, generator, torch.float64))
+    units = torch.eye(family.noise_dim, dtype=torch.float64)
+    known = sum((family.diffusion(x, unit.expand(5, -1), p) / x).square() for unit in units)
+    torch.testing.assert_close(geometric.relative_variance(family, x, p), known)
+
+
+def test_columns_of_a_family_that_is_no_key_stay_single():
+    family = Assets(dim=2, alone=[True])
+    assert len(geometric.column_groups(family)) == 3

@@ -8,7 +8,7 @@ from torch import Tensor
 from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, jumps
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.labels import differential_labels, draw_paths
+from feynkac.sampling.labels import differential_labels, draws, weigh_sweeps
 from feynkac.sampling.noise.candidates import candidate_noises
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.noise.sobol import Sobol
@@ -52,6 +52,7 @@ def _pilot_inputs(
     """How many of 16 inputs so many pilots can afford."""
     if not isfinite(allowance.left):
         return PILOT_INPUTS
+    weigh_sweeps(family, scheme, family.domain.sample(1, make_generator(0, "pilot")))
     clock = Clock()
     _variances(family, scheme, Sobol(), paths, inputs=2)
     return min(PILOT_INPUTS, 2 * (allowance.times(clock.spent()) // pilots))
@@ -80,10 +81,12 @@ def _variances(
     generator = make_generator(0, "pilot")
     domain = family.domain
     points = domain.sample(inputs, generator).repeat_interleave(repeats, 0)
-    draw = draw_paths(family, scheme, noise, points, paths, generator)
-    values, slopes = differential_labels(family, scheme, points, draw)
-    both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
-    labels = (values if jumps(family) else both).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
+    found = []
+    for rows, draw in draws(family, scheme, noise, points, paths, generator):
+        values, slopes = differential_labels(family, scheme, points[rows], draw)
+        both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
+        found.append(values if jumps(family) else both)
+    labels = torch.cat(found).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
     scale = labels.mean(1).var(0).mean().clamp_min(torch.finfo(labels.dtype).tiny)
     variances: Tensor = labels.var(1) / scale
     return variances

@@ -19,7 +19,7 @@ from feynkac.families.capabilities import (
     TimeDependent,
 )
 from feynkac.families.family import Family, noise_dim
-from feynkac.sampling.discretisation import pilot_bias, refined
+from feynkac.sampling.discretisation import FEWEST_PATHS, pilot_bias, refined
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
@@ -43,6 +43,7 @@ TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
+INPUT_NORMALS = 2**22  # of one input at most: memory
 MOST_DOUBLINGS = 4
 
 
@@ -139,8 +140,9 @@ def _estimated(family: Family, scheme: Scheme, allowance: Allowance) -> Estimate
     """The scheme's error relative to 1 + |u| at some inputs; None if there is no time."""
     if weak_order(family, scheme) is None:
         return None
-    normals = PILOT_INPUTS * scheme.draws * label_normals(family, scheme)
-    most = min(MOST_PILOT_PATHS, max(256, PILOT_NORMALS // normals))
+    normals = scheme.draws * label_normals(family, scheme)
+    fewest = max(FEWEST_PATHS, min(256, INPUT_NORMALS // normals))
+    most = min(MOST_PILOT_PATHS, max(fewest, PILOT_NORMALS // (PILOT_INPUTS * normals)))
     points = family.domain.sample(PILOT_INPUTS, make_generator(0, "steps"))
     return pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
 

@@ -27,7 +27,7 @@ from feynkac.networks.linearisation import (
 )
 from feynkac.networks.network import SHORTEST_TIME, Network
 from feynkac.networks.smooth import SmoothNetwork
-from feynkac.sampling.labels import differential_labels, draw_paths, payoffs
+from feynkac.sampling.labels import differential_labels, draws, mean_labels
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.sampling.slopes import trust, without_outliers
@@ -106,12 +106,17 @@ class PathData:
 
     def labelled(self, inputs: Tensor, mix: Tensor, generator: torch.Generator) -> Batch:
         """With labels of u and of the slopes of Σ_j mix_j u_j."""
-        draw = draw_paths(self.family, self.scheme, self.noise, inputs, self.paths, generator)
-        if not self.with_slopes:
-            values = (payoffs(self.family, self.scheme, inputs, draw.z) * draw.weights).sum(-2)
-            return Batch(inputs, values, torch.zeros_like(inputs), mix)
-        labels = differential_labels(self.family, self.scheme, inputs, draw, mix)
-        return Batch(inputs, *labels, mix)
+        labels = []
+        for rows, draw in draws(
+            self.family, self.scheme, self.noise, inputs, self.paths, generator
+        ):
+            some = (self.family, self.scheme, inputs[rows], draw)
+            if self.with_slopes:
+                labels.append(differential_labels(*some, mix[rows]))
+            else:
+                labels.append((mean_labels(*some), torch.zeros_like(inputs[rows])))
+        values, gradients = (torch.cat(parts) for parts in zip(*labels, strict=True))
+        return Batch(inputs, values, gradients, mix)
 
     def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
         """By the noise of slopes on a few inputs."""

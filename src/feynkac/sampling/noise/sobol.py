@@ -4,7 +4,8 @@ r"""Randomised quasi-Monte Carlo: Sobol' points, shifted at random and mirrored.
 
 Each u_k is uniform, so every estimate is unbiased; together they fill the cube evenly. Sobol'
 points are best in their first coordinates. Over several time steps these drive the cosine modes of
-the path from the slowest to the fastest, which is close to its principal components.
+the path from the slowest to the fastest, which is close to its principal components. Coordinates
+beyond the first `MOST_DIMS` are independent normals.
 """
 
 import functools
@@ -14,9 +15,10 @@ import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.sampling.noise.noise import Draw, Noise, Shape, mirrored
+from feynkac.sampling.noise.noise import Draw, Noise, Shape, mirrored, normals
 
 BITS = 23  # what a float32 in (0, 1) resolves
+MOST_DIMS: int = torch.quasirandom.SobolEngine.MAXDIM
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -37,12 +39,15 @@ class Sobol(Noise):
     ) -> Draw:
         """K rounded up to twice a power of two."""
         half = 2 ** max(0, math.ceil(math.log2(shape.paths / 2)))
-        device = generator.device
-        points = _points(half, shape.draws * shape.dim).to(device)
+        device, dims = generator.device, shape.draws * shape.dim
+        points = _points(half, min(dims, MOST_DIMS)).to(device)
         size = (shape.inputs, 1, points.shape[-1])
         shift = torch.randint(2**BITS, size, generator=generator, dtype=torch.int32, device=device)
         uniform = ((points ^ shift).to(dtype) + 0.5) * 2.0**-BITS
         z = math.sqrt(2.0) * torch.erfinv(2.0 * uniform - 1.0)
+        if dims > MOST_DIMS:
+            rest = normals(1, (shape.inputs, half), dims - MOST_DIMS, generator, dtype)
+            z = torch.cat([z, rest[0]], dim=-1)
         z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
         increments = shape.draws if shape.increments is None else shape.increments
         return mirrored(torch.cat([along_modes(z[:increments]), z[increments:]]))

@@ -23,7 +23,13 @@ class Weighed(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.most, self._now, self._known = 0, 0, set[int]()
+        self.most, self._now = 0, 0
+        self._known = dict[int, weakref.ref[torch.UntypedStorage]]()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Newer versions of torch ask; "yes" would import the compiler, which takes seconds."""
+        return False
 
     def __torch_dispatch__(
         self, func: Callable[..., Any], _types: Any, args: Any = (), kwargs: Any = None
@@ -39,11 +45,11 @@ class Weighed(TorchDispatchMode):  # type: ignore[no-untyped-call]
         key, size = storage._cdata, storage.nbytes()
         if key in self._known:
             return
-        self._known.add(key)
-        weakref.finalize(storage, self._forget, key, size)
+
+        def forget(_: object) -> None:
+            del self._known[key]
+            self._now -= size
+
+        self._known[key] = weakref.ref(storage, forget)
         self._now += size
         self.most = max(self.most, self._now)
-
-    def _forget(self, key: int, size: int) -> None:
-        self._known.discard(key)
-        self._now -= size
