@@ -1,4 +1,4 @@
-r"""Where paths jump: with z = b + s w the points of a line in the space of their normals, all s with
+r"""Where paths jump: with z = b + s w the points of a line in the space of normals, all s with
 
     ρ(S(z)) = 0,    ρ a level of the payoff (`levels.py`).
 
@@ -167,9 +167,7 @@ def _narrowed(bundle: Bundle, inputs: Tensor, table: Table) -> Table | None:
     beyond = (at_c > 0.0) == (cells.at_low > 0.0)
     low, at_low = torch.where(beyond, c, cells.low), torch.where(beyond, at_c, cells.at_low)
     high, at_high = torch.where(beyond, cells.high, c), torch.where(beyond, cells.at_high, at_c)
-    place = _inverse_parabola(
-        (cells.low, c, cells.high), (cells.at_low, at_c, cells.at_high)
-    )
+    place = _inverse_parabola((cells.low, c, cells.high), (cells.at_low, at_c, cells.at_high))
     inside = (place >= low) & (place <= high)
     secant = _secant(low, high, at_low, at_high)
     place = torch.where(inside, place, torch.where(secant.isfinite(), secant, c))

@@ -1,7 +1,7 @@
 r"""Labels of payoffs that jump: means over lines in the space of the normals (`noise/lines.py`).
 
-On a line the payoff jumps by J_c at s_c (`crossings.py`). With s_k and w_k the nodes and weights of a
-quadrature rule for the law of s, F and f its distribution function and density,
+On a line the payoff jumps by J_c at s_c (`crossings.py`). With s_k and w_k the nodes and weights of
+a quadrature rule for the law of s, F and f its distribution function and density,
 
     ∫ φ f ds ≈ Σ_k w_k φ(s_k) + Σ_c J_c (1 − F(s_c) − Σ_{s_k > s_c} w_k),
 
@@ -19,15 +19,17 @@ from torch import Tensor
 from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.levels import jump_across, with_levels
 from feynkac.sampling.crossings import Bundle, Table, find_crossings
-from feynkac.sampling.noise.lines import Line, Lines
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.lines import Line, Lines, ParallelLines
 from feynkac.sampling.noise.noise import Noise, Shape, of_fewer_steps
-from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.path import discount_factor, ends_only, path_end, quieted
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
+FEWEST_LINES = 4
 GRADIENT_POINTS = 8  # paths on which levels are differentiated, to find the lines
+TRIAL_INPUTS, VISIBLE_JUMP = 16, 0.01  # of the range of what is paid
 FAINTEST = 1e-3  # weight of gradients far from a jump
 GRAZING = 0.01  # sine of the angle of line and level below which slopes are damped
 
@@ -57,6 +59,24 @@ def suits_lines(family: Family, scheme: Scheme) -> bool:
         return with_levels(family, x, p)[1].shape[-1] > 0
 
 
+def seen_to_jump(family: Family, scheme: Scheme) -> bool:
+    """Whether φ jumps where paths of some inputs go."""
+    generator, noise = make_generator(0, "jumps"), ParallelLines()
+    inputs = family.domain.sample(TRIAL_INPUTS, generator)
+    scheme = scheme.halves[0] if isinstance(scheme, ExtrapolatedEuler) else scheme
+    shape, line = _lines(family, scheme, noise, inputs, 0, generator)
+    nodes, bundle = _rule(noise, shape, generator, inputs).nodes, Bundle(family, scheme, line)
+    with torch.no_grad():
+        paid, levels = _at_nodes(bundle, inputs, nodes)
+        table = find_crossings(bundle, inputs, nodes, paid, levels)
+        if table is None:
+            return False
+        end, _ = bundle.level(inputs, table, bundle.normals(table, table.cells.place))
+        jump = jump_across(family, end.state, end.p, table.cells.level.unsqueeze(-1))
+        largest = jump[table.used].abs().amax()
+        return bool(largest > VISIBLE_JUMP * (paid.amax() - paid.amin()))
+
+
 def line_labels(
     family: Family,
     scheme: Scheme,
@@ -70,10 +90,7 @@ def line_labels(
 
     Shape: `(N, dim)`, mix `(N, outputs)` → `(N, outputs)`, `(N, dim)`.
     """
-    count = max(2, paths // noise.nodes)
-    shape = Shape(len(inputs), count, scheme.draws, noise_dim(family), scheme.increments)
-    z = Sobol().draw(shape, generator, inputs.dtype).z
-    line = noise.through(z, level_gradients(family, scheme, inputs))
+    shape, line = _lines(family, scheme, noise, inputs, paths, generator)
     rule = _rule(noise, shape, generator, inputs)
     mean = functools.partial(_mean, noise=noise, inputs=inputs, rule=rule, mix=mix)
     if not isinstance(scheme, ExtrapolatedEuler):
@@ -83,6 +100,22 @@ def line_labels(
     value, slopes = mean(Bundle(family, fine, line))
     rough, rough_slopes = mean(Bundle(family, coarse, fewer))
     return 2.0 * value - rough, 2.0 * slopes - rough_slopes
+
+
+def _lines(
+    family: Family,
+    scheme: Scheme,
+    noise: Lines,
+    inputs: Tensor,
+    paths: int,
+    generator: torch.Generator,
+) -> tuple[Shape, Line]:
+    """Drawn afresh, and how many: with one normal, a line and its mirror image are all."""
+    dim = noise_dim(family)
+    count = 2 if scheme.draws * dim == 1 else max(FEWEST_LINES, paths // noise.nodes)
+    shape = Shape(len(inputs), count, scheme.draws, dim, scheme.increments)
+    z = noise.draw(shape, generator, inputs.dtype).z
+    return shape, noise.through(z, level_gradients(family, scheme, inputs))
 
 
 def level_gradients(family: Family, scheme: Scheme, inputs: Tensor) -> Tensor:
@@ -106,7 +139,7 @@ def level_gradients(family: Family, scheme: Scheme, inputs: Tensor) -> Tensor:
         length = gradient.flatten(2).norm(dim=-1, keepdim=True) + torch.finfo(z.dtype).tiny
         near = FAINTEST + (-0.5 * (level / length).square()).exp()
         scale = (jump.sign() + FAINTEST) * near / length
-        return gradient * scale.unsqueeze(-1)
+        return torch.mul(gradient, scale.unsqueeze(-1))
 
 
 @functools.lru_cache(maxsize=8)
@@ -168,9 +201,9 @@ def _at_nodes(bundle: Bundle, leaf: Tensor, nodes: Tensor) -> tuple[Tensor, Tens
         end = path_end(family, bundle.scheme, x, t, p, z.flatten(2, 3))
         value, levels = with_levels(family, end.state, end.p)
     weight = discount_factor(family, t, p) if flat else end.weight
-    grid = (base.shape[2], nodes.shape[-1])
-    paid = (weight * value + end.gained).unflatten(1, grid)
-    return paid, levels.detach().unflatten(1, grid)
+    paid = weight * value + end.gained
+    grid = (*base.shape[1:3], nodes.shape[-1], -1)
+    return paid.reshape(grid), levels.detach().reshape(grid)
 
 
 def _has_slopes(family: Family) -> bool:
@@ -184,7 +217,10 @@ def _has_slopes(family: Family) -> bool:
 def _jumps(
     bundle: Bundle, noise: Lines, leaf: Tensor, rule: Rule, table: Table
 ) -> tuple[Tensor, Tensor]:
-    """Σ_c J_c times its tail, and a zero whose derivative is that of −Σ J_c F(s_c): `(N, outputs)`."""
+    """Σ_c J_c times its tail, and a zero with the derivative of −Σ J_c F(s_c).
+
+    Shape: `(N, outputs)` each.
+    """
     cells, dim = table.cells, bundle.line.way.shape[-1]
     z = bundle.normals(table, cells.place).requires_grad_()
     end, rho = bundle.level(leaf, table, z)

@@ -114,7 +114,9 @@ class Fast(Method):
     def _with_network(self, family: Family, few: bool) -> Self:
         inputs = family.domain.dim
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
-        sloped = family.domain.state_dim + 1 if self.grid else inputs * slopes_hold(family, self.noise)
+        sloped = (
+            family.domain.state_dim + 1 if self.grid else inputs * slopes_hold(family, self.noise)
+        )
         rows = max(32, ROWS // (1 + sloped))
         waves = self._frequencies(family)
         width = max(width, WAVY_WIDTH) if waves else width

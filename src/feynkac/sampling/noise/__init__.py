@@ -6,4 +6,13 @@ from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.trapezoid import Trapezoid
 
-__all__ = ["Antithetic", "Independent", "Noise", "ParallelLines", "Rays", "Sobol", "SphericalRadial", "Trapezoid"]
+__all__ = [
+    "Antithetic",
+    "Independent",
+    "Noise",
+    "ParallelLines",
+    "Rays",
+    "Sobol",
+    "SphericalRadial",
+    "Trapezoid",
+]

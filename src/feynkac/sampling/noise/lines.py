@@ -24,6 +24,8 @@ from torch.nn import functional as F  # noqa: N812
 from feynkac.sampling.noise.noise import Draw, Noise, Shape
 from feynkac.sampling.noise.sobol import Sobol
 
+AGREEING = 0.3  # the sum of gradients, relative to that of their lengths
+POWER_STEPS = 4
 OUTSIDE = 3e-6  # of the law of s lies beyond either end of a line
 
 
@@ -87,19 +89,20 @@ class ParallelLines(Lines):
         flat = z[:steps].movedim(0, 2).flatten(2)
         flat = flat - (flat * (2.0 * w)).sum(-1, keepdim=True) * w
         flat = flat - (flat * v[:, None]).sum(-1, keepdim=True) * v[:, None]
-        across, along = (
-            y.unflatten(-1, (steps, -1)).movedim(2, 0) for y in (flat, v[:, None].expand_as(flat))
-        )
+        across = flat.view(*flat.shape[:2], steps, -1).movedim(2, 0)
+        along = v.view(len(v), 1, steps, -1).movedim(2, 0).expand_as(across)
         rest = z[steps:]
         return Line(torch.cat([across, rest]), torch.cat([along, torch.zeros_like(rest)]))
 
     def probability(self, s: Tensor, dim: int) -> Tensor:
         """The normal one."""
-        return torch.special.ndtr(s)
+        found: Tensor = torch.special.ndtr(s)
+        return found
 
     def density(self, s: Tensor, dim: int) -> Tensor:
         """The normal one."""
-        return (-0.5 * s.square()).exp() / math.sqrt(2.0 * math.pi)
+        found: Tensor = (-0.5 * s.square()).exp() / math.sqrt(2.0 * math.pi)
+        return found
 
     def span(self, dim: int) -> tuple[float, float]:
         """Symmetric."""
@@ -132,12 +135,13 @@ class Rays(Lines):
 
     def probability(self, s: Tensor, dim: int) -> Tensor:
         """That of the length of `dim` normals."""
-        return torch.special.gammainc(s.new_tensor(0.5 * dim), 0.5 * s.square())
+        found: Tensor = torch.special.gammainc(s.new_tensor(0.5 * dim), 0.5 * s.square())
+        return found
 
     def density(self, s: Tensor, dim: int) -> Tensor:
         """Likewise."""
         constant = (0.5 * dim - 1.0) * math.log(2.0) + math.lgamma(0.5 * dim)
-        return (torch.xlogy(s.new_tensor(dim - 1.0), s) - 0.5 * s.square() - constant).exp()
+        return torch.exp(torch.xlogy(s.new_tensor(dim - 1.0), s) - 0.5 * s.square() - constant)
 
     def span(self, dim: int) -> tuple[float, float]:
         """From near 0 to far out."""
@@ -154,15 +158,11 @@ def principal(gradients: Tensor) -> Tensor:
         tensor([[0., 1.]])
     """
     total = gradients.sum(1)
-    v = F.normalize(gradients[:, 0] + 1e-3 * gradients.sum(1), dim=-1)
+    v = F.normalize(gradients[:, 0] + 1e-3 * total, dim=-1)
     for _ in range(POWER_STEPS):
         v = F.normalize(((gradients @ v.unsqueeze(-1)) * gradients).sum(1), dim=-1)
     agree = total.norm(dim=-1) > AGREEING * gradients.norm(dim=-1).sum(-1)
     return torch.where(agree.unsqueeze(-1), F.normalize(total, dim=-1), v)
-
-
-AGREEING = 0.3  # the sum of gradients, relative to that of their lengths
-POWER_STEPS = 4
 
 
 @functools.lru_cache(maxsize=32)
