@@ -40,7 +40,8 @@ _NAMES = {
     "methods.dimension": "Choice Interval",
     "methods.space": "Space",
     "networks": "Architecture FeedForward Multilevel Smooth",
-    "sampling.noise": "Antithetic Independent Noise Sobol SphericalRadial Trapezoid",
+    "sampling.noise": """
+        Antithetic Independent Noise ParallelLines Rays Sobol SphericalRadial Trapezoid""",
     "sampling.reference": "Estimate monte_carlo",
     "sampling.schemes": """
         EulerMaruyama Exact ExtrapolatedEuler FamilySteps Gaussian Geometric LogOde Milstein
@@ -163,6 +164,8 @@ if TYPE_CHECKING:
     from feynkac.sampling.noise import Antithetic as Antithetic
     from feynkac.sampling.noise import Independent as Independent
     from feynkac.sampling.noise import Noise as Noise
+    from feynkac.sampling.noise import ParallelLines as ParallelLines
+    from feynkac.sampling.noise import Rays as Rays
     from feynkac.sampling.noise import Sobol as Sobol
     from feynkac.sampling.noise import SphericalRadial as SphericalRadial
     from feynkac.sampling.noise import Trapezoid as Trapezoid

@@ -20,6 +20,7 @@ from feynkac.methods import Fast, Method
 from feynkac.methods.method import divide, find_method
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Run, asked_for, record_family, run_to_dict
+from feynkac.sampling.noise.lines import Lines
 from feynkac.training.settings import Training, one_sentence, resolve_device
 
 PILOT_SHARE = 0.13  # of a budget, for the choices of a method
@@ -73,8 +74,10 @@ def make_run(
 
 
 def _suited_to_jumps(method: Method, family: Family) -> Method:
-    """Without slopes if the initial condition jumps and the family does not say so."""
+    """Without slopes if φ jumps, the family does not say so, and labels are of single paths."""
     if not isinstance(method, Fast) or not method.slopes or jumps(family):
+        return method
+    if isinstance(method.noise, Lines):
         return method
     found = undeclared_jump(Subject(family, method.scheme))
     return replace(method, slopes=False) if found.figures["jump"] else method

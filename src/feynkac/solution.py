@@ -76,7 +76,8 @@ class Solution(SolutionMap):
             >>> len(solution.warnings)  # after two steps it is a poor one
             1
         """
-        return [*self.manifest.warnings, *derivative_warnings(self.family, self.network)]
+        noise = self.manifest.run.method.noise
+        return [*self.manifest.warnings, *derivative_warnings(self.family, self.network, noise)]
 
     @torch.inference_mode(False)  # simulated references differentiate
     def error(

@@ -11,6 +11,8 @@ from torch import nn
 from feynkac.analysis.rounding import number
 from feynkac.families.family import Family, jumps
 from feynkac.networks.architecture import ACTIVATIONS, Layer
+from feynkac.sampling.noise.lines import Lines
+from feynkac.sampling.noise.noise import Noise
 
 FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
 SENSELESS = 2.0  # and so many times the mean baseline. Next to a kink at t = 0, the largest error
@@ -78,10 +80,18 @@ def _linear(found: Mapping[str, float]) -> str | None:
     )
 
 
-def derivative_warnings(family: Family, network: nn.Module) -> list[str]:
-    """Which derivatives of a solution you should not trust, one sentence each."""
+def derivative_warnings(
+    family: Family, network: nn.Module, noise: Noise | None = None
+) -> list[str]:
+    """Which derivatives of a solution you should not trust, one sentence each.
+
+    Args:
+        family: what was solved.
+        network: its solution.
+        noise: what labels were made of, if that is known.
+    """
     found = []
-    if jumps(family):
+    if jumps(family) and not isinstance(noise, Lines):
         found.append(
             "the initial condition jumps, so slopes were not fitted: near t = 0, derivatives in x "
             "(delta, gamma) are unreliable."

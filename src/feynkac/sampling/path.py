@@ -94,13 +94,27 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         fine, coarse = scheme.halves
         twice = 2.0 * earned(family, fine, x, t, p, z)
         return twice - earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
-    if ends_only(family):
-        paid = family.initial(scheme.terminal(family, x, t, p, z), p)
-        if isinstance(family, ConstantDiscount):
-            return (-t * family.discount_rate(p)).exp() * paid
-        return paid
-    *_, last = path_states(family, scheme, x, t, p, z)
+    last = path_end(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
+
+
+def path_end(
+    family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor
+) -> PathState:
+    """The path at its end.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)`."""
+    if not ends_only(family):
+        *_, last = path_states(family, scheme, x, t, p, z)
+        return last
+    nothing = torch.zeros_like(t)
+    state = scheme.terminal(family, x, t, p, z)
+    return PathState(state, nothing, discount_factor(family, t, p), nothing, p)
+
+
+def discount_factor(family: Family, t: Tensor, p: Params) -> Tensor:
+    """e^{−ct} where c does not depend on the path, else 1.  Shape: `(…, 1)`."""
+    if isinstance(family, ConstantDiscount):
+        return (-t * family.discount_rate(p)).exp()
+    return torch.ones_like(t)
 
 
 def path_states(

@@ -68,6 +68,15 @@ def test_what_varies_in_all_directions_is_seen_as_it_is():
     assert chosen("each").subspaces == ()
 
 
+def test_slopes_that_miss_a_jump_tell_nothing():
+    @dataclass(frozen=True)
+    class Rounded(Assets):
+        def initial(self, x, p):
+            return (x.mean(-1, keepdim=True) / 10.0).floor()
+
+    assert choose_subspaces(Rounded("sum"), Geometric(), Allowance()).subspaces == ()
+
+
 def test_settings_with_subspaces_survive_writing():
     seen = chosen("sum")
     solution = fk.solve(Assets("sum"), steps=2, seed=1)

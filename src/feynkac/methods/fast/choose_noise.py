@@ -1,4 +1,8 @@
-"""Which noise: the one whose labels and slopes vary least, measured on a few inputs."""
+"""Which noise: the one whose labels and slopes vary least, measured on a few inputs.
+
+Where φ jumps, values decide alone. Means over lines, which have slopes, are then candidates too;
+they take about four times as long as single paths, and must have so much less variance.
+"""
 
 from math import isfinite
 
@@ -9,7 +13,9 @@ from feynkac.clock import Allowance, Clock
 from feynkac.families.family import Family, jumps
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, draws, weigh_sweeps
+from feynkac.sampling.line_labels import found_to_jump, line_labels, suits_lines
 from feynkac.sampling.noise.candidates import candidate_noises
+from feynkac.sampling.noise.lines import Lines, ParallelLines, Rays
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
@@ -18,6 +24,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT_INPUTS = 16
 MANY = 0.9  # of the inputs
+LINE_COST = 4.0  # of a path on a line, relative to a single one: crossings, and their slopes
 QUIET, FEWEST_NODES = 1e-5, 16  # relative variance of labels without noise to speak of
 
 
@@ -35,11 +42,16 @@ def choose_noise(
     """
     normals = scheme.draws * label_normals(family, scheme)
     candidates = candidate_noises(normals, integrates_noise(family, scheme))
+    values_only = jumps(family)
+    if found_to_jump(family, scheme) or (values_only and suits_lines(family, scheme)):
+        candidates += [ParallelLines(), Rays()]
+        values_only = True
     inputs = _pilot_inputs(family, scheme, paths, allowance, len(candidates))
 
     def typical(noise: Noise) -> float:
-        found = _variances(family, scheme, noise, paths, inputs)
-        return float(found.quantile(MANY, dim=0).mean())
+        found = _variances(family, scheme, noise, paths, inputs, values_only=values_only)
+        cost = LINE_COST if isinstance(noise, Lines) else 1.0
+        return cost * float(found.quantile(MANY, dim=0).mean())
 
     if not inputs:
         return Trapezoid() if Trapezoid() in candidates else Sobol()
@@ -60,8 +72,13 @@ def _pilot_inputs(
 
 def enough_nodes(family: Family, scheme: Scheme, most: int, allowance: Allowance) -> int:
     """So many that the trapezoidal rule's labels have no noise to speak of."""
+
+    def noise(nodes: int) -> Tensor:
+        rule, values_only = Trapezoid(), jumps(family)
+        return _variances(family, scheme, rule, nodes, values_only=values_only).mean()
+
     nodes = FEWEST_NODES
-    while nodes < most and _variances(family, scheme, Trapezoid(), nodes).mean() > QUIET:
+    while nodes < most and noise(nodes) > QUIET:
         nodes = 2 * nodes if allowance.left else most
     return nodes
 
@@ -73,20 +90,24 @@ def _variances(
     paths: int,
     inputs: int = PILOT_INPUTS,
     repeats: int = 8,
+    values_only: bool = False,
 ) -> Tensor:
     """Of a label and its slopes, relative to their mean variance over the inputs.
 
-    Shape: `(inputs, 1 + dim)`, or `(inputs, 1)` where slopes are not used.
+    Shape: `(inputs, outputs + dim)`, or `(inputs, outputs)` for values only.
     """
     generator = make_generator(0, "pilot")
     domain = family.domain
     points = domain.sample(inputs, generator).repeat_interleave(repeats, 0)
     found = []
-    for rows, draw in draws(family, scheme, noise, points, paths, generator):
-        values, slopes = differential_labels(family, scheme, points[rows], draw)
-        both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
-        found.append(values if jumps(family) else both)
-    labels = torch.cat(found).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
+    if isinstance(noise, Lines):
+        found.append(line_labels(family, scheme, noise, points, paths, generator))
+    else:
+        for rows, draw in draws(family, scheme, noise, points, paths, generator):
+            found.append(differential_labels(family, scheme, points[rows], draw))
+    values, slopes = (torch.cat(parts) for parts in zip(*found, strict=True))
+    both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
+    labels = (values if values_only else both).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
     scale = labels.mean(1).var(0).mean().clamp_min(torch.finfo(labels.dtype).tiny)
     variances: Tensor = labels.var(1) / scale
     return variances

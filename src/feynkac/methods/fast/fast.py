@@ -35,6 +35,7 @@ from feynkac.methods.space import Space, Values
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.line_labels import found_to_jump, slopes_hold
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import label_normals
@@ -107,7 +108,7 @@ class Fast(Method):
         """All of the inputs, unless there are many and slopes tell which combinations matter."""
         sloped = self.slopes and not jumps(family) and self._fits_slopes
         open_to = self.architecture is unset and sloped and not self.grid
-        if not open_to or family.domain.dim <= FEW_INPUTS:
+        if not open_to or family.domain.dim <= FEW_INPUTS or found_to_jump(family, self.scheme):
             return Seen()
         return choose_subspaces(family, self.scheme, allowance)
 
@@ -134,7 +135,9 @@ class Fast(Method):
     def _with_network(self, family: Family, few: bool, seen: Seen) -> Self:
         inputs = seen.size(family.domain)
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
-        sloped = family.domain.state_dim + 1 if self.grid else inputs * (not jumps(family))
+        sloped = (
+            family.domain.state_dim + 1 if self.grid else inputs * slopes_hold(family, self.noise)
+        )
         rows = max(32, ROWS // (1 + sloped))
         waves = () if seen.subspaces else self._frequencies(family)
         width = max(width, WAVY_WIDTH) if waves else width
@@ -201,7 +204,7 @@ class Fast(Method):
         return FEWEST_SCALE_INPUTS << max(0, times.bit_length() - 1)
 
     def _scale_data(self, family: Family, inputs: int) -> PathData:
-        slopes = self.slopes and not jumps(family)
+        slopes = self.slopes and slopes_hold(family, self.noise)
         return PathData(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
 
     def labels(
@@ -290,7 +293,7 @@ class Fast(Method):
             "paths": None,
             "learning_rate": rate,
         }
-        if not jumps(family):
+        if slopes_hold(family, proposed.noise):
             ranges["slope_weight"] = Interval(0.1, 10.0, log=True)
             default["slope_weight"] = 1.0
         return Space(ranges, default, at)

@@ -28,6 +28,8 @@ from feynkac.networks.linearisation import (
 from feynkac.networks.network import SHORTEST_TIME, Network
 from feynkac.networks.smooth import SmoothNetwork
 from feynkac.sampling.labels import differential_labels, draws, mean_labels
+from feynkac.sampling.line_labels import line_labels
+from feynkac.sampling.noise.lines import Lines
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.sampling.slopes import trust, without_outliers
@@ -106,6 +108,9 @@ class PathData:
 
     def labelled(self, inputs: Tensor, mix: Tensor, generator: torch.Generator) -> Batch:
         """With labels of u and of the slopes of Σ_j mix_j u_j."""
+        if isinstance(self.noise, Lines):
+            setting = (self.family, self.scheme, self.noise, inputs, self.paths, generator)
+            return Batch(inputs, *line_labels(*setting, mix), mix)
         labels = []
         for rows, draw in draws(
             self.family, self.scheme, self.noise, inputs, self.paths, generator
