@@ -89,7 +89,8 @@ class _Execution:
             method.architecture, optimiser, self.family, run.training, self.device, self.team
         )
         table = self._labels()
-        objective = method.objective(self.family, state.network, run.training, table)
+        made = {"table": table} if table else {}  # methods that make none need not take them
+        objective = method.objective(self.family, state.network, run.training, **made)
         kept = self._continue(state)
         decisions, pace = kept or self._begin(state, objective, table and table.sets)
         training = replace(run.training, evaluations=decisions.evaluations)

@@ -57,10 +57,13 @@ def make_run(
         conduct = Training(**given)
         share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
         device = resolve_device(conduct.device)
-        resolved = method.resolve(family, Allowance(share), device)
+        allowance = Allowance(share)
+        resolved = method.resolve(family, allowance, device)
         if resolved.grid is None:
             require_simulable(family, resolved.scheme)
-            resolved = _suited_to_jumps(resolved, family)
+            if _jumps_undeclared(resolved, family):
+                again = replace(method, scheme=resolved.scheme, slopes=False)  # type: ignore[call-arg]
+                resolved = again.resolve(family, Allowance(allowance.left), device)
         run = Run(record_family(family), resolved, conduct, asked)
         run_to_dict(run)
     except ValidationError as error:
@@ -73,11 +76,9 @@ def make_run(
     return run
 
 
-def _suited_to_jumps(method: Method, family: Family) -> Method:
-    """Without slopes if φ jumps, the family does not say so, and labels are of single paths."""
-    if not isinstance(method, Fast) or not method.slopes or jumps(family):
-        return method
-    if isinstance(method.noise, Lines):
-        return method
-    found = undeclared_jump(Subject(family, method.scheme))
-    return replace(method, slopes=False) if found.figures["jump"] else method
+def _jumps_undeclared(method: Method, family: Family) -> bool:
+    """Whether slopes would be wrong: φ jumps, and neither the family nor labels know it."""
+    sloped = isinstance(method, Fast) and method.slopes and not isinstance(method.noise, Lines)
+    if not sloped or jumps(family):
+        return False
+    return bool(undeclared_jump(Subject(family, method.scheme)).figures["jump"])

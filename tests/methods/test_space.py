@@ -102,7 +102,7 @@ def test_many_inputs_are_searched_with_muon():
 
 
 def test_where_the_payoff_jumps_there_are_no_slopes_to_weigh():
-    space = space_of("fast", fk.Digital())
+    space = fk.Fast(noise=fk.Sobol()).space(fk.Digital())
     assert "slope_weight" not in space.dimensions
     assert space.at(space.default).slope_weight == 1.0
 

@@ -68,13 +68,18 @@ def test_what_varies_in_all_directions_is_seen_as_it_is():
     assert chosen("each").subspaces == ()
 
 
-def test_slopes_that_miss_a_jump_tell_nothing():
-    @dataclass(frozen=True)
-    class Rounded(Assets):
-        def initial(self, x, p):
-            return (x.mean(-1, keepdim=True) / 10.0).floor()
+@dataclass(frozen=True)
+class Rounded(Assets):
+    """A jump that no comparison tells."""
 
-    assert choose_subspaces(Rounded("sum"), Geometric(), Allowance()).subspaces == ()
+    def initial(self, x, p):
+        return (x.mean(-1, keepdim=True) / 10.0).floor()
+
+
+def test_where_slopes_miss_a_jump_all_entries_are_seen():
+    chosen = fk.solve(Rounded("sum"), steps=1).manifest.run.method
+    assert not chosen.slopes
+    assert chosen.architecture.subspaces == ()
 
 
 def test_settings_with_subspaces_survive_writing():

@@ -27,7 +27,6 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 LONG = 4  # entries that a variable has at least
 LEFT_OUT, USUAL = 2e-3, 1.5  # of the standard deviation of u, at most; with so many seconds
-LEAST_SLOPE = 0.7  # mean square of ∇u, by Poincaré's inequality; less: φ jumps, unseen by slopes
 FEWEST, MOST, PATHS = 64, 1024, 256
 DIGITS = 7
 
@@ -77,8 +76,6 @@ def _found(
 ) -> tuple[Subspace, ...]:
     network = Network(Smooth(width=1, log_ranges=True, ordered=order), domain)
     both = [network.slopes(inputs, slopes[:, k]).double() for k in (0, 1)]
-    if not (both[0] * both[1]).sum(-1).mean() > LEAST_SLOPE:  # or NaN
-        return ()
     exchanged = domain.exchanged or order
     spaces = []
     for name, where in domain.slices().items():
