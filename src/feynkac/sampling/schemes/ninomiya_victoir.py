@@ -54,7 +54,7 @@ class NinomiyaVictoir(Scheme):
 
     @property
     def draws(self) -> int:
-        """One vector per step, and another for its coin, if any, which all inputs share."""
+        """One vector per step, and another for its coin, if any: that of the first input."""
         return (2 if self.noise == "general" else 1) * self.steps
 
     @property
