@@ -18,6 +18,7 @@ from feynkac.families.capabilities import (
     Source,
     TimeDependent,
 )
+from feynkac.families.corners import corners
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import pilot_bias, refined
 from feynkac.sampling.generators import make_generator
@@ -38,7 +39,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
-TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
+TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # inside and at corners, to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
@@ -104,14 +105,15 @@ def suitable_scheme(family: Family) -> Scheme:
     if noise == "additive":
         return flows
     if noise == "diagonal":
-        return steadier(family, flows, quick)
+        return steadier(family, flows, quick) if _stays_finite(family, flows) else quick
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
 
 
 def _stays_finite(family: Family, scheme: Scheme) -> bool:
-    """Whether a few hundred labels are finite."""
+    """Whether labels are finite, also those that start at corners of the domain."""
     generator = make_generator(0, "finite")
-    inputs = family.domain.sample(TRIAL_INPUTS, generator)
+    edge = corners(family.domain, generator, TRIAL_INPUTS)
+    inputs = torch.cat([family.domain.sample(TRIAL_INPUTS, generator), edge])
     with torch.no_grad():
         found = labels(family, scheme, inputs, generator, TRIAL_PATHS)
     return bool(found.isfinite().all())
