@@ -6,6 +6,7 @@ do so in training, sooner or later.
 
 import math
 import time
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -76,14 +77,7 @@ def slopes(subject: Subject) -> Finding:
     bad = int((~gradients.isfinite().all(-1)).sum())
     figures = {"inputs": float(SLOPE_INPUTS), "without slope": float(bad)}
     if bad and values.isfinite().all() and not jumps(family):
-        sentence = (
-            f"the slopes of {bad} of {SLOPE_INPUTS} labels are NaN or infinite; where(x > 0, …) "
-            "needs a harmless argument on its other branch, too, and a square root that reaches "
-            "zero is fk.safe_root(x)"
-        )
-        every = bad == SLOPE_INPUTS
-        left = "" if every else ": these slopes are not fitted"
-        return Finding("fail" if every else "note", sentence + left, figures)
+        return _without_slope(bad, figures)
     for formula in formulas_of(family):
         if formula.name in ("drift", "diffusion", "initial"):
             edge = _corner_without_slope(family, formula, generator)
@@ -95,6 +89,22 @@ def slopes(subject: Subject) -> Finding:
                 )
                 return Finding("ok", sentence, figures)
     return Finding("ok", "formulas and labels have finite slopes", figures)
+
+
+def _without_slope(bad: int, figures: Mapping[str, float]) -> Finding:
+    """Of a few labels only the value is fitted; that does not do for all of them."""
+    advice = (
+        "where(x > 0, …) needs a harmless argument on its other branch, too, and a square root "
+        "that reaches zero is fk.safe_root(x)"
+    )
+    if bad == SLOPE_INPUTS:
+        sentence = f"the slopes of all {bad} labels are NaN or infinite; {advice}"
+        return Finding("fail", sentence, figures)
+    sentence = (
+        f"{SLOPE_INPUTS - bad} of {SLOPE_INPUTS} labels have finite slopes, of the others only "
+        f"values are fitted; for more slopes: {advice}"
+    )
+    return Finding("ok", sentence, figures)
 
 
 def _corner_without_slope(

@@ -68,7 +68,7 @@ def _remembered(family: Family) -> Scheme:
 
 def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
     """Each refinement takes twice the time of the one before, so a third of what is left."""
-    scheme = suitable_scheme(family)
+    scheme = _steady(family, suitable_scheme(family))
     fewest = 2 if isinstance(scheme, ExtrapolatedEuler) else 1
     for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
         if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
@@ -76,9 +76,20 @@ def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
         scheme = refined(scheme)
     while isinstance(scheme, NinomiyaVictoir | ExtrapolatedEuler) and scheme.steps >= 2 * fewest:
         fewer = scheme.with_steps(scheme.steps // 2)
-        if not _certainly_small(family, fewer, allowance.share(1 / 3)):
+        small = _certainly_small(family, fewer, allowance.share(1 / 3))
+        if not small or not _stays_finite(family, fewer):
             break
         scheme = fewer
+    return scheme
+
+
+def _steady(family: Family, scheme: Scheme) -> Scheme:
+    """`scheme` with so many steps that paths from the corners stay finite, if that helps."""
+    finer = scheme
+    for _ in range(MOST_DOUBLINGS if scheme.order else 0):
+        if _stays_finite(family, finer):
+            return finer
+        finer = refined(finer)
     return scheme
 
 
@@ -105,7 +116,8 @@ def suitable_scheme(family: Family) -> Scheme:
     if noise == "additive":
         return flows
     if noise == "diagonal":
-        return steadier(family, flows, quick) if _stays_finite(family, flows) else quick
+        lost = not _stays_finite(family, flows) and _stays_finite(family, quick)
+        return quick if lost else steadier(family, flows, quick)
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
 
 

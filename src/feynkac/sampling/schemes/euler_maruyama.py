@@ -50,7 +50,7 @@ class EulerMaruyama(Scheme):
             dw = root * coordinates_first(normal)
             x = torch.addcmul(x, h, family.drift(x, p)) + family.diffusion(x, dw, p)
             if x.requires_grad:
-                x.register_hook(coordinates_first)
+                x.register_hook(coordinates_first)  # type: ignore[no-untyped-call]
         return x
 
     def check(self, family: Family) -> None:

@@ -61,9 +61,15 @@ def pushforward(field: Field, x: Tensor) -> tuple[Tensor, Field]:
     Two sweeps backwards take less time than one forwards: torch's forward mode computes the shapes
     of derivatives that are zero, those of constants, in Python.
     """
-    value, pull = torch.func.vjp(field, x)
-    _, push = torch.func.vjp(lambda u: pull(u)[0], torch.zeros_like(value))
-    return value, lambda v: push(v)[0]
+    value, pull = pullback(field, x)
+    return value, pullback(pull, torch.zeros_like(value))[1]
+
+
+def pullback(field: Field, x: Tensor) -> tuple[Tensor, Field]:
+    """V(x), and the transposed DV(x) applied to a vector."""
+    found: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(field, x)  # type: ignore[assignment]
+    value, pull = found
+    return value, lambda vector: pull(vector)[0]
 
 
 def noise_kind(family: Family) -> NoiseKind:

@@ -77,7 +77,7 @@ class NinomiyaVictoir(Scheme):
             dw = h.sqrt() * coordinates_first(normal)
             x = fields.step(x, h, dw, coin.flatten(0, -3)[0, :, 0] > 0)
             if x.requires_grad:
-                x.register_hook(coordinates_first)
+                x.register_hook(coordinates_first)  # type: ignore[no-untyped-call]
         return x
 
     def check(self, family: Family) -> None:
