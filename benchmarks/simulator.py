@@ -28,7 +28,8 @@ from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, payoffs
-from feynkac.sampling.noise.noise import equally_weighted, normals, of_fewer_steps
+from feynkac.sampling.noise.noise import Draw, Shape, of_fewer_steps
+from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
@@ -208,22 +209,23 @@ class Case:
     family: Family
     row: Row
     inputs: Tensor
-    z: Tensor
-    """Shape: `(draws, N, K, m)`."""
+    draw: Draw
+    """Normals as a run draws them, `(draws, N, K, m)`."""
 
     @classmethod
-    def draw(cls, row: Row, inputs: int, paths: int, dtype: torch.dtype = torch.float32) -> "Case":
-        """At random inputs."""
+    def at_random(
+        cls, row: Row, inputs: int, paths: int, dtype: torch.dtype = torch.float32
+    ) -> "Case":
         family = choose_members([row.member])[0].family
         generator = make_generator(0, "simulator")
         points = family.domain.sample(inputs, generator, dtype)
-        shape = (row.scheme.draws, (inputs, paths), noise_dim(family))
-        return cls(family, row, points, normals(*shape, generator, dtype))
+        shape = Shape(inputs, paths, row.scheme.draws, noise_dim(family), row.scheme.increments)
+        return cls(family, row, points, Sobol().draw(shape, generator, dtype))
 
     def ways(self) -> dict[str, Callable[[], Any]]:
         """What is timed, by its name in a record; the library's next to the hand's."""
-        draw, first = equally_weighted(self.z), self.z.permute(0, 3, 1, 2).contiguous()
-        family, scheme = self.family, self.row.scheme
+        family, scheme, z = self.family, self.row.scheme, self.draw.z
+        first = z.permute(0, 3, 1, 2).contiguous()
 
         def by_hand(inputs: Tensor) -> Tensor:
             x, t, p = family.domain.split(inputs)
@@ -236,15 +238,15 @@ class Case:
 
         return {
             "values_hand": torch.no_grad()(lambda: by_hand(self.inputs).unsqueeze(-1)),
-            "values": torch.no_grad()(lambda: payoffs(family, scheme, self.inputs, self.z)),
+            "values": torch.no_grad()(lambda: payoffs(family, scheme, self.inputs, z)),
             "slopes_hand": slopes_by_hand,
-            "slopes": lambda: differential_labels(family, scheme, self.inputs, draw),
+            "slopes": lambda: differential_labels(family, scheme, self.inputs, self.draw),
         }
 
 
 def difference(row: Row) -> float:
     """The largest difference of both sides in float64, relative to the largest value or slope."""
-    found = {k: f() for k, f in Case.draw(row, 16, 32, torch.float64).ways().items()}
+    found = {k: f() for k, f in Case.at_random(row, 16, 32, torch.float64).ways().items()}
     pairs = zip(found["slopes"], found["slopes_hand"], strict=True)
     pairs = [(found["values"], found["values_hand"]), *pairs]
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
@@ -253,7 +255,7 @@ def difference(row: Row) -> float:
 def measure(row: Row, inputs: int, paths: int, rounds: int) -> dict[str, Any]:
     """Nanoseconds per path and step, taken in turns after a warm-up."""
     torch.zeros(2**21, dtype=torch.float64)  # freed at once, as in a run: memory is then reused
-    ways = Case.draw(row, inputs, paths).ways()
+    ways = Case.at_random(row, inputs, paths).ways()
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, way in ways.items():

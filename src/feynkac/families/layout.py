@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-JOINS = (torch.cat, torch.concat, torch.concatenate, torch.stack)
+JOINS = frozenset([torch.cat, torch.concat, torch.concatenate, torch.stack])
+TAKE = Tensor.__getitem__
 
 
 def coordinates_first(x: Tensor) -> Tensor:
@@ -45,7 +46,7 @@ class JoinCoordinates(TorchFunctionMode):
     ) -> Any:
         """Call `func`, or what gives the same numbers in the other order."""
         named = kwargs or {}
-        if func is Tensor.__getitem__ and _takes_coordinates(*args):
+        if func is TAKE and _takes_coordinates(*args):
             x, (_, which) = args
             taken = x.movedim(-1, 0)[which]
             return taken.movedim(0, -1) if isinstance(which, slice) else taken
