@@ -14,8 +14,8 @@ from feynkac.families.capabilities import Absorbing
 from feynkac.families.catalogue import BUILT_IN
 
 
-def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=()):
-    """A family with these coefficients; a ∈ [0.5, 1]."""
+def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=(), power=1):
+    """A family with these coefficients and φ = Σx^power; a ∈ [0.5, 1]."""
 
     class Sample(Family, *base):
         domain = Domain(x=Box(low, high, shape=(dim,)), t=Box(0, 1), a=Box(0.5, 1.0))
@@ -27,7 +27,7 @@ def make(drift, diffusion, low=-1.0, high=1.0, dim=1, base=()):
             return diffusion(x, dw, p)
 
         def initial(self, x, p):
-            return x.sum(-1, keepdim=True)
+            return (x**power).sum(-1, keepdim=True)
 
         def distance(self, x, p):
             return 2.0 - x.abs()
@@ -116,10 +116,14 @@ def test_what_stays_finite_is_let_through(family):
 
 
 def test_noise_that_a_drift_outruns_is_noted():
-    family = make(lambda x, p: -0.1 * x**3, lambda x, dw, p: x**2 * dw)  # 2 · 0.1 < 1
-    finding = growth(Subject(family))
+    coefficients = lambda x, p: -0.1 * x**3, lambda x, dw, p: x**2 * dw  # 2 · 0.1 < 1
+    finding = growth(Subject(make(*coefficients, power=2)))
     assert finding.verdict == "note"
-    assert finding.sentence.startswith("the coefficients grow like |x|^3: large moments")
+    assert finding.sentence.startswith("the coefficients grow like |x|^3: E φ(S) may be infinite")
+    assert finding.sentence.endswith("φ grows like |x|^2")
+    finding = growth(Subject(make(*coefficients)))
+    assert finding.verdict == "ok"
+    assert finding.sentence.startswith("the coefficients grow like |x|^3: paths exist")
 
 
 @pytest.mark.parametrize(
@@ -147,11 +151,18 @@ def test_inward_growth_is_said():
     assert finding.figures["drift"] == found.drift
 
 
+@pytest.mark.parametrize(("power", "verdict"), [(1, "ok"), (2, "note")])
 @pytest.mark.parametrize("coefficients", [HESTON, SCOTT])
-def test_growth_of_two_coordinates_at_once_is_noted(coefficients):
-    family = make(*coefficients, 0.5, 1.0, dim=2)
-    assert measure_growth(family).together
-    assert growth(Subject(family)).sentence.startswith("with all coordinates at once")
+def test_growth_of_two_coordinates_at_once_is_noted_if_the_payoff_grows(
+    coefficients, power, verdict
+):
+    family = make(*coefficients, 0.5, 1.0, dim=2, power=power)
+    found = measure_growth(family)
+    assert found.together
+    assert found.initial == pytest.approx(power, abs=0.03)
+    finding = growth(Subject(family))
+    assert finding.verdict == verdict
+    assert finding.sentence.startswith("with all coordinates at once")
 
 
 @pytest.mark.parametrize(

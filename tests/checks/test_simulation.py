@@ -101,14 +101,27 @@ def one_branch_only(self, x, p):
 @pytest.mark.parametrize(
     ("initial", "verdict", "sentence"),
     [
-        (sqrt_payoff, "note", "initial has no finite slope at the corner x = "),
-        (one_branch_only, "fail", "the slopes of 64 of 64 labels are NaN"),
+        (sqrt_payoff, "ok", "labels have finite slopes; initial has none at the corner x = "),
+        (one_branch_only, "fail", "the slopes of all 64 labels are NaN or infinite; where"),
     ],
 )
 def test_a_missing_slope_is_found(initial, verdict, sentence):
     finding = slopes(Subject(small(initial=initial)))
     assert finding.verdict == verdict
     assert re.match(sentence, finding.sentence)
+
+
+class Inside(Root):
+    def diffusion(self, x, dw, p):
+        return (0.1 * p.nu * x.clamp_min(0.0)).sqrt() * dw  # no slope by ν where x ≤ 0
+
+
+def test_labels_without_slope_are_no_alarm_if_there_are_others():
+    finding = slopes(Subject(Inside(), EULER))
+    missing = int(finding.figures["without slope"])
+    assert 0 < missing < 64
+    assert finding.verdict == "ok"
+    assert finding.sentence.startswith(f"{64 - missing} of 64 labels have finite slopes")
 
 
 def test_slopes_of_a_sound_family_are_finite():

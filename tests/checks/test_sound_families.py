@@ -4,6 +4,7 @@ import pytest
 from sound_families import SOUND
 
 import feynkac as fk
+from feynkac.benchmarks.zoo_members import choose_members
 from feynkac.checks.checkup import CHECKS, Check, check
 from feynkac.checks.finding import Subject
 from feynkac.families.capabilities import ExactSampler
@@ -30,3 +31,10 @@ def test_a_sound_family_raises_no_alarm(cls):
 @pytest.mark.parametrize("cls", SOUND)
 def test_a_sound_family_passes_the_whole_list(cls):
     assert check(cls()).failed == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("member", choose_members([]), ids=lambda member: member.name)
+def test_a_family_of_the_zoo_raises_no_alarm(member):
+    findings = check(member.family).findings
+    assert {name: f.sentence for name, f in findings.items() if f.verdict != "ok"} == {}

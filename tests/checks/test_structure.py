@@ -7,7 +7,6 @@ import torch
 from small_family import small
 
 from feynkac.checks.checkup import check, require_sound
-from feynkac.checks.structure import corners
 from feynkac.errors import InputError
 from feynkac.families import Box, ClosedForm, Domain, ExactSampler, Family
 from feynkac.families.capabilities import (
@@ -274,27 +273,6 @@ def test_a_double_where_is_finite_at_the_corner():
         return x[..., :1] / torch.where(t > 0, t, torch.ones_like(t))
 
     require_sound(changed(closed_form=closed_form))
-
-
-def test_corners_are_all_corners_of_a_small_domain(generator):
-    domain = Domain(x=Box(-1, 2), t=Box(0, 3), k=Box([5.0, 6.0], [7.0, 8.0]))
-    found = corners(domain, generator)
-    assert len(found) == len({tuple(row) for row in found.tolist()}) == 16
-    assert {tuple(column.unique().tolist()) for column in found.T} == {
-        (-1.0, 2.0),
-        (0.0, 3.0),
-        (5.0, 7.0),
-        (6.0, 8.0),
-    }
-
-
-def test_corners_of_a_large_domain_are_some_of_them(generator):
-    domain = Domain(x=Box(-1, 2, shape=(100,)), t=Box(0, 3))
-    found = corners(domain, generator, most=50, dtype=torch.float64)
-    assert found.shape == (50, 101)
-    assert found.dtype == torch.float64
-    assert set(found[:, :100].unique().tolist()) == {-1.0, 2.0}
-    assert set(found[:, 100].unique().tolist()) == {0.0, 3.0}
 
 
 # Rows of a checkup

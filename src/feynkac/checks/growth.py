@@ -14,7 +14,8 @@ a σ like x² makes κ grow tenfold or more from one to the next; x log x is let
   finite mean, and only the growth is noted.
 
 Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
-together grow too fast, as in √v S, paths may exist; that is noted. States that cannot be reached
+together grow too fast, as in √v S, paths exist, but their large moments may be infinite; that is
+noted if φ grows faster than linearly. States that cannot be reached
 are left out: beyond a wall, or below zero where σ vanishes at zero and μ points upwards. Where a
 formula is not defined, nothing is said.
 """
@@ -51,6 +52,8 @@ class Growth(NamedTuple):
     """Exponent of |μ| in |x|."""
     diffusion: float
     """Exponent of ‖σ‖ in |x|."""
+    initial: float
+    """Exponent of |φ| in |x|."""
     explosive: str
     """`μ` or `σ` if it makes κ grow along one axis, else empty."""
     together: bool
@@ -75,11 +78,12 @@ def growth(subject: Subject) -> Finding:
     power = max(v for v in (found.drift, found.diffusion, 0.0) if not math.isnan(v))
     if found.together:
         where = "with all coordinates at once " * (subject.family.domain.state_dim > 1)
-        sentence = (
-            f"{where}the coefficients grow like |x|^{power:.2g}: large moments of S may be "
-            "infinite, which matters if φ grows as fast"
-        )
-        return Finding("note", sentence, figures)
+        sentence = f"{where}the coefficients grow like |x|^{power:.2g}: "
+        if found.initial > SUPERLINEAR:
+            sentence += f"E φ(S) may be infinite, since φ grows like |x|^{found.initial:.2g}"
+            return Finding("note", sentence, figures)
+        sentence += "paths exist, and φ grows too slowly for their large moments to matter"
+        return Finding("ok", sentence, figures)
     if power > SUPERLINEAR:
         sentence = f"the coefficients grow like |x|^{power:.2g}, but μ holds paths together"
         return Finding("ok", sentence, figures)
@@ -123,7 +127,8 @@ def measure_growth(family: Family) -> Growth:
     found = _judge(
         away, drift, squares, known, rays, lambda: _runs_off(family, farthest, p, upwards)
     )
-    return found._replace(enclosed=not bool(inside.any()))
+    payoff = family.initial(states, p).norm(dim=-1).reshape(shape)
+    return found._replace(enclosed=not bool(inside.any()), initial=_exponent(payoff, known))
 
 
 def _judge(
@@ -151,6 +156,7 @@ def _judge(
     return Growth(
         drift=_exponent(drift.norm(dim=-1), known),
         diffusion=_exponent(squares.sum(-1).sqrt(), known),
+        initial=math.nan,
         explosive=("σ" if noisy.any() else "μ") if alone.any() else "",
         together=bool(grows.any()),
         checked=known.double().mean().item(),
@@ -183,7 +189,7 @@ def _runs_off(family: Family, x: Tensor, p: Params, upwards: Tensor) -> Tensor:
 def _exponent(values: Tensor, known: Tensor) -> float:
     """Largest power of |x| between the last two distances."""
     near, far = values[known][:, 1:].unbind(-1)
-    powers = (far / near).log10()[near > 0.0]
+    powers = torch.where(far.isinf(), far, far / near).log10()[near > 0.0]
     return powers.max().item() if len(powers) else torch.nan
 
 

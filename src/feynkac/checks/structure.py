@@ -15,6 +15,7 @@ from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.errors import FeynkacError, InputError
 from feynkac.families.capabilities import NoiseDimension, Pays, VectorValued
+from feynkac.families.corners import corners
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.payoff import Payoff
@@ -22,7 +23,6 @@ from feynkac.families.point import Point, describe
 from feynkac.families.rejection import LEAST_SHARE
 
 LAYOUT_INPUTS, LAYOUT_PATHS = 16, 5
-MOST_CORNERS = 256
 LINEAR_UP_TO = 1e-6  # of the largest value
 SHARE_INPUTS = 2**14
 
@@ -139,34 +139,6 @@ def linearity(subject: Subject) -> Finding:
         )
         return Finding("fail", sentence)
     return Finding("ok", "diffusion is linear in dw")
-
-
-def corners(
-    domain: Domain,
-    generator: torch.Generator,
-    most: int = MOST_CORNERS,
-    dtype: torch.dtype = torch.float32,
-) -> Tensor:
-    """All corners of the domain that are allowed, or `most` random ones.  Shape: `(N, dim)`.
-
-    If none is allowed, they are random inputs.
-
-    Example:
-        >>> from feynkac.families.measures.box import Box
-        >>> corners(Domain(x=Box(0, 1), t=Box(0, 2)), torch.Generator()).tolist()
-        [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 2.0]]
-    """
-    low, high = (
-        torch.tensor([v for m in domain.measures.values() for v in getattr(m, side)], dtype=dtype)
-        for side in ("low", "high")
-    )
-    if 2**domain.dim <= most:
-        upper = torch.cartesian_prod(*[torch.tensor([False, True])] * domain.dim)
-    else:
-        upper = torch.rand(most, domain.dim, generator=generator, dtype=torch.float32) < 0.5
-    found = torch.where(upper, high, low)
-    found = found[domain.contains(found)]
-    return found if len(found) else domain.sample(most, generator, dtype)
 
 
 def _batch(family: Family, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -7,14 +7,17 @@ r"""What a formula may return: anything that broadcasts to the shape it stands f
 import functools
 import types
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from feynkac.families.capabilities import VectorValued
+from feynkac.families.layout import JoinCoordinates, is_coordinates_first
 
 Formula = Callable[..., Any]
+WORTH_JOINING = 2**14  # numbers at once: to watch what a formula calls takes time, too
 
 
 def outputs(family: Any) -> int:
@@ -60,9 +63,13 @@ def _filling(formula: Formula, width: Callable[[Any, Tensor], int], by_path: boo
     def filled(family: Any, x: Tensor, *rest: Any, **named: Any) -> Any:
         if by_path:  # many increments may belong to one state
             dw = rest[0] if rest else named["dw"]
-            lead = torch.broadcast_shapes(x.shape[:-1], dw.shape[:-1])  # type: ignore[no-untyped-call]
-            x = x.expand(*lead, -1)
-        return fill(formula(family, x, *rest, **named), x, width(family, x))
+            if x.shape[:-1] != dw.shape[:-1]:
+                lead = torch.broadcast_shapes(x.shape[:-1], dw.shape[:-1])  # type: ignore[no-untyped-call]
+                x = x.expand(*lead, -1)
+        large = x.numel() >= WORTH_JOINING and is_coordinates_first(x)
+        with JoinCoordinates() if large else nullcontext():
+            value = formula(family, x, *rest, **named)
+        return fill(value, x, width(family, x))
 
     filled.fills = True  # type: ignore[attr-defined]
     return filled
@@ -79,6 +86,8 @@ def fill(value: Any, like: Tensor, width: int) -> Any:
         >>> fill(0.05, x, 1).shape, fill(torch.ones(5, 1), x, 3).shape, fill(x.sum(-1), x, 1).shape
         (torch.Size([5, 1]), torch.Size([5, 3]), torch.Size([5]))
     """
+    if isinstance(value, Tensor) and value.shape == like.shape and width == like.shape[-1]:
+        return value  # as most are
     lead = tuple(like.shape[:-1])
     if isinstance(value, int | float):
         return like.new_full((*lead, width), value)

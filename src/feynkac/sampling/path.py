@@ -13,7 +13,7 @@ of the path, so that pathwise derivatives hold. What meets a wall gains g at the
 that where the line from the start to the mirrored end crosses it. With walls the weak order is 1.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeGuard
 
 import torch
@@ -35,6 +35,7 @@ from feynkac.families.point import Params
 from feynkac.sampling.noise.noise import of_fewer_steps
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.fields import pullback
 from feynkac.sampling.schemes.scheme import Scheme
 
 
@@ -171,10 +172,13 @@ def _move(family: Family, single: Scheme, start: PathState, h: Tensor, z: Tensor
 
 def _discount(family: Family, where: PathState, moment: PathState, h: Tensor) -> PathState:
     """`moment` with its weight discounted for a time h at the rate of `where`."""
-    if not isinstance(family, Discount):
+    if isinstance(family, ConstantDiscount):  # one number for all paths of an input
+        rate = family.discount_rate(where.p)
+    elif isinstance(family, Discount):
+        rate = family.discount(where.state, where.p)
+    else:
         return moment
-    factor = (-h * family.discount(where.state, where.p)).exp()
-    return moment._replace(weight=moment.weight * factor)
+    return moment._replace(weight=moment.weight * (-h * rate).exp())
 
 
 def _gain(family: Family, moment: PathState, before: PathState | None, h: Tensor) -> PathState:
@@ -215,7 +219,7 @@ def _wall_value(
 
 def _nearest(family: BoundaryValue, wall: int, x: Tensor, p: Params) -> Tensor:
     """The point of the wall next to x, to first order: x − ρ ∇ρ / |∇ρ|²."""
-    distance, pull = _pullback(lambda y: family.distance(y, p)[..., wall : wall + 1], x)
+    distance, pull = pullback(lambda y: family.distance(y, p)[..., wall : wall + 1], x)
     normal = pull(torch.ones_like(distance))
     return x - distance * normal / normal.square().sum(-1, keepdim=True)
 
@@ -225,20 +229,11 @@ def _speed(family: Family, moment: PathState) -> Tensor:
     assert isinstance(family, Absorbing)
     x, p = moment.state, moment.p
     still = x.new_zeros(()).expand(*x.shape[:-1], noise_dim(family))
-    _, normals_of = _pullback(lambda y: family.distance(y, p), x)
-    _, noise_of = _pullback(lambda dw: family.diffusion(x, dw, p).expand_as(x), still)
+    _, normals_of = pullback(lambda y: family.distance(y, p), x)
+    _, noise_of = pullback(lambda dw: family.diffusion(x, dw, p).expand_as(x), still)
     walls = torch.eye(family.distance(x, p).shape[-1], dtype=x.dtype, device=x.device)
     speeds = [noise_of(normals_of(w.expand(*x.shape[:-1], -1))).square().sum(-1) for w in walls]
     return torch.stack(speeds, dim=-1)
-
-
-def _pullback(
-    function: Callable[[Tensor], Tensor], at: Tensor
-) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """A value, and the transposed derivative there applied to a vector."""
-    found: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(function, at)  # type: ignore[assignment]
-    value, pull = found
-    return value, lambda vector: pull(vector)[0]
 
 
 def weak_order(family: Family, scheme: Scheme) -> int | None:

@@ -7,6 +7,9 @@ import pytest
 import torch
 
 import feynkac as fk
+from feynkac.benchmarks.zoo_members import choose_members
+from feynkac.checks.checkup import require_simulable
+from feynkac.clock import Allowance
 from feynkac.errors import InputError, Interrupted
 from feynkac.methods.fast.choose_noise import choose_noise
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
@@ -120,6 +123,21 @@ def test_the_scheme_is_exact_where_possible():
     assert fk.Fast(scheme=fk.EulerMaruyama(3)).resolve(
         fk.BlackScholes()
     ).scheme == fk.EulerMaruyama(3)
+
+
+def test_paths_that_flows_lose_at_corners_alone_are_stepped():
+    """CEV: rare paths from one corner reach zero, where x^β has no derivative."""
+    (member,) = choose_members(["cev-call"])
+    assert suitable_scheme(member.family) == fk.ExtrapolatedEuler(steps=16)
+
+
+def test_steps_are_doubled_until_paths_from_the_corners_stay_finite():
+    """Logistic growth: four steps of Runge and Kutta overflow where x is far above its capacity."""
+    (member,) = choose_members(["logistic-growth"])
+    chosen = choose_scheme(member.family, Allowance(0.0))  # no time to estimate errors
+    assert suitable_scheme(member.family) == fk.NinomiyaVictoir(steps=4, noise="diagonal")
+    assert chosen == fk.NinomiyaVictoir(steps=8, noise="diagonal")
+    require_simulable(member.family, chosen)
 
 
 def test_steps_are_doubled_until_their_error_is_small():

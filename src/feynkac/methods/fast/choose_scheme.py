@@ -18,6 +18,7 @@ from feynkac.families.capabilities import (
     Source,
     TimeDependent,
 )
+from feynkac.families.corners import corners
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import FEWEST_PATHS, pilot_bias, refined
 from feynkac.sampling.generators import make_generator
@@ -39,7 +40,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
-TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # to see whether paths stay finite
+TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # inside and at corners, to see whether paths stay finite
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
 PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
@@ -69,7 +70,7 @@ def _remembered(family: Family) -> Scheme:
 
 def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
     """Each refinement takes twice the time of the one before, so a third of what is left."""
-    scheme = suitable_scheme(family)
+    scheme = _steady(family, suitable_scheme(family))
     fewest = 2 if isinstance(scheme, ExtrapolatedEuler) else 1
     for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
         if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
@@ -77,9 +78,20 @@ def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
         scheme = refined(scheme)
     while isinstance(scheme, NinomiyaVictoir | ExtrapolatedEuler) and scheme.steps >= 2 * fewest:
         fewer = scheme.with_steps(scheme.steps // 2)
-        if not _certainly_small(family, fewer, allowance.share(1 / 3)):
+        small = _certainly_small(family, fewer, allowance.share(1 / 3))
+        if not small or not _stays_finite(family, fewer):
             break
         scheme = fewer
+    return scheme
+
+
+def _steady(family: Family, scheme: Scheme) -> Scheme:
+    """`scheme` with so many steps that paths from the corners stay finite, if that helps."""
+    finer = scheme
+    for _ in range(MOST_DOUBLINGS if scheme.order else 0):
+        if _stays_finite(family, finer):
+            return finer
+        finer = refined(finer)
     return scheme
 
 
@@ -108,14 +120,16 @@ def suitable_scheme(family: Family) -> Scheme:
     if noise == "additive":
         return flows
     if noise == "diagonal":
-        return steadier(family, flows, quick)
+        lost = not _stays_finite(family, flows) and _stays_finite(family, quick)
+        return quick if lost else steadier(family, flows, quick)
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
 
 
 def _stays_finite(family: Family, scheme: Scheme) -> bool:
-    """Whether a few hundred labels are finite."""
+    """Whether labels are finite, also those that start at corners of the domain."""
     generator = make_generator(0, "finite")
-    inputs = family.domain.sample(TRIAL_INPUTS, generator)
+    edge = corners(family.domain, generator, TRIAL_INPUTS)
+    inputs = torch.cat([family.domain.sample(TRIAL_INPUTS, generator), edge])
     with torch.no_grad():
         found = labels(family, scheme, inputs, generator, TRIAL_PATHS)
     return bool(found.isfinite().all())

@@ -105,8 +105,9 @@ class Antithetic(Noise):
 
 
 def mirrored(z: Tensor) -> Draw:
-    """z and −z with equal weights."""
-    return equally_weighted(torch.cat([z, -z], dim=2))
+    """z and −z with equal weights, stored coordinates first."""
+    first = z.movedim(-1, 1)
+    return equally_weighted(torch.cat([first, -first], dim=-1).movedim(1, -1))
 
 
 def equally_weighted(z: Tensor) -> Draw:
@@ -123,4 +124,4 @@ def of_fewer_steps(z: Tensor, steps: int) -> Tensor:
         tensor([4.])
     """
     parts = z.unflatten(0, (steps, -1))  # type: ignore[no-untyped-call]
-    return parts.sum(1) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]
+    return sum(parts.unbind(1)) / math.sqrt(parts.shape[1])  # type: ignore[no-any-return]

@@ -43,14 +43,15 @@ class Sobol(Noise):
         points = _points(half, min(dims, MOST_DIMS)).to(device)
         size = (shape.inputs, 1, points.shape[-1])
         shift = torch.randint(2**BITS, size, generator=generator, dtype=torch.int32, device=device)
-        uniform = ((points ^ shift).to(dtype) + 0.5) * 2.0**-BITS
-        z = math.sqrt(2.0) * torch.erfinv(2.0 * uniform - 1.0)
+        bits = points.T.unsqueeze(1).contiguous() ^ shift.permute(2, 0, 1)  # coordinates first
+        z = math.sqrt(2.0) * torch.erfinv(2.0 * ((bits.to(dtype) + 0.5) * 2.0**-BITS) - 1.0)
         if dims > MOST_DIMS:
             rest = normals(1, (shape.inputs, half), dims - MOST_DIMS, generator, dtype)
-            z = torch.cat([z, rest[0]], dim=-1)
-        z = z.unflatten(-1, (shape.draws, shape.dim)).movedim(2, 0)  # type: ignore[no-untyped-call]
+            z = torch.cat([z, rest[0].movedim(-1, 0)])
+        z = z.unflatten(0, (shape.draws, shape.dim))  # type: ignore[no-untyped-call]
         increments = shape.draws if shape.increments is None else shape.increments
-        return mirrored(torch.cat([along_modes(z[:increments]), z[increments:]]))
+        z = torch.cat([along_modes(z[:increments]), z[increments:]])
+        return mirrored(z.movedim(1, -1))
 
 
 @functools.lru_cache(maxsize=8)
@@ -62,10 +63,8 @@ def _points(count: int, dims: int) -> Tensor:
 
 
 def along_modes(z: Tensor) -> Tensor:
-    """Normals of the steps from those of the modes.  Shape: `(m, N, K, d)` → the same."""
-    if len(z) == 1:
-        return z
-    return torch.einsum("sm,mnkd->snkd", _cosines(len(z)).to(z), z)
+    """Normals of the steps from those of the modes.  Shape: `(m, …)` → `(m, …)`."""
+    return z if len(z) == 1 else torch.tensordot(_cosines(len(z)).to(z), z, dims=1)
 
 
 @functools.lru_cache(maxsize=8)

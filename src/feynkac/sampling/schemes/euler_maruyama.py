@@ -13,6 +13,7 @@ from torch import Tensor
 
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import Family
+from feynkac.families.layout import coordinates_first
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.affine_flow import compiled_for, euler_steps
 from feynkac.sampling.schemes.fields import ito_fields
@@ -44,8 +45,12 @@ class EulerMaruyama(Scheme):
         if isinstance(family, AffineLinear) and _several_per_input(x, p, z):
             return _affine(x, h, p, z)
         root = h.sqrt()
+        x = coordinates_first(x.expand(*z.shape[1:-1], -1))
         for normal in z.unbind(0):
-            x = x + h * family.drift(x, p) + family.diffusion(x, root * normal, p)
+            dw = root * coordinates_first(normal)
+            x = torch.addcmul(x, h, family.drift(x, p)) + family.diffusion(x, dw, p)
+            if x.requires_grad:
+                x.register_hook(coordinates_first)  # type: ignore[no-untyped-call]
         return x
 
     def check(self, family: Family) -> None:

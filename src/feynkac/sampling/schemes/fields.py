@@ -22,6 +22,8 @@ from feynkac.sampling.noise.noise import normals
 NOISE_POINTS = 16  # at which σ is evaluated to find out how its columns behave
 SAME = 1e-6  # relative difference of two derivatives in float64 that counts as none
 
+Field = Callable[[Tensor], Tensor]
+
 NoiseKind = Literal["general", "commuting", "diagonal", "additive"]
 """(DV_j) V_k = (DV_k) V_j for all j, k: commuting; 0 for j ≠ k: diagonal; 0 for all: additive."""
 
@@ -36,7 +38,7 @@ def stratonovich_drift(family: Family, x: Tensor, p: Params) -> Tensor:
     drift = family.drift(x, p)
     for unit in torch.eye(noise_dim(family), dtype=x.dtype, device=x.device):
         column = functools.partial(along, family, unit.expand(*x.shape[:-1], -1), p)
-        drift = drift - 0.5 * torch.func.jvp(column, (x,), (column(x),))[1]
+        drift = drift - 0.5 * along_itself(column, x)
     return drift
 
 
@@ -44,8 +46,30 @@ def diagonal_drift(family: Family, x: Tensor, p: Params) -> Tensor:
     """V_0(x) where (DV_j) V_k = 0 for j ≠ k: one derivative, of Σ_j V_j along itself."""
     ones = torch.ones_like(x[..., :1]).expand(*x.shape[:-1], noise_dim(family))
     column = functools.partial(along, family, ones, p)
-    correction: Tensor = torch.func.jvp(column, (x,), (column(x),))[1]
-    return family.drift(x, p) - 0.5 * correction
+    return family.drift(x, p) - 0.5 * along_itself(column, x)
+
+
+def along_itself(field: Field, x: Tensor) -> Tensor:
+    """(DV) V.  Shape: `(…, d)` → `(…, d)`."""
+    value, push = pushforward(field, x)
+    return push(value)
+
+
+def pushforward(field: Field, x: Tensor) -> tuple[Tensor, Field]:
+    """V(x), and DV(x) applied to a vector: the transpose of the transposed derivative.
+
+    Two sweeps backwards take less time than one forwards: torch's forward mode computes the shapes
+    of derivatives that are zero, those of constants, in Python.
+    """
+    value, pull = pullback(field, x)
+    return value, pullback(pull, torch.zeros_like(value))[1]
+
+
+def pullback(field: Field, x: Tensor) -> tuple[Tensor, Field]:
+    """V(x), and the transposed DV(x) applied to a vector."""
+    found: tuple[Tensor, Callable[[Tensor], tuple[Tensor]]] = torch.func.vjp(field, x)  # type: ignore[assignment]
+    value, pull = found
+    return value, lambda vector: pull(vector)[0]
 
 
 def noise_kind(family: Family) -> NoiseKind:
@@ -106,10 +130,8 @@ def _both_orders(family: Family) -> tuple[Point, Tensor, Tensor]:
 
 def derivative(family: Family, x: Tensor, p: Params, a: Tensor, b: Tensor) -> Tensor:
     """Σ_jk a_j b_k (DV_j) V_k, the derivative of σ a along σ b.  Shape: `(…, m)` → `(…, d)`."""
-    found: Tensor = torch.func.jvp(
-        functools.partial(along, family, a, p), (x,), (family.diffusion(x, b, p),)
-    )[1]
-    return found
+    _, push = pushforward(functools.partial(along, family, a, p), x)
+    return push(family.diffusion(x, b, p))
 
 
 def _apart(one: Tensor, other: Tensor) -> float:
@@ -135,9 +157,7 @@ def ito_fields(p: Params) -> Tensor:
     return torch.cat([p.mu.unsqueeze(-1), columns], dim=-1)
 
 
-def flow(
-    field: Callable[[Tensor], Tensor], x: Tensor, s: Tensor | float, substeps: int = 2
-) -> Tensor:
+def flow(field: Field, x: Tensor, s: Tensor | float, substeps: int = 2) -> Tensor:
     """e^{sV} x by Runge–Kutta steps of order 4."""
     h = s / substeps
     for _ in range(substeps):

@@ -46,7 +46,7 @@ class Milstein(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, d)` → `(…, d)`."""
         h = t / self.steps
         root = h.sqrt()
-        x = x.expand(*z.shape[1:-1], x.shape[-1]).clone()  # forward mode takes no broadcast views
+        x = x.expand(*z.shape[1:-1], -1)
         for normal in z.unbind(0):
             dw = root * normal
             euler = h * family.drift(x, p) + family.diffusion(x, dw, p)

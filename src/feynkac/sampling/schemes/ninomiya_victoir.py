@@ -24,6 +24,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.family import Family
+from feynkac.families.layout import coordinates_first
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.affine_flow import exponential_of, powers
 from feynkac.sampling.schemes.fields import (
@@ -70,10 +71,13 @@ class NinomiyaVictoir(Scheme):
         h = t / self.steps
         affine = isinstance(family, AffineLinear)
         fields: Fields = AffineFields(p) if affine else SmoothFields(family, p, self.noise)
-        x = x.expand(*z.shape[1:-1], x.shape[-1]).clone()  # forward mode takes no broadcast views
+        x = coordinates_first(x.expand(*z.shape[1:-1], -1))
         normals, coins = z[: self.steps], z[-self.steps :]
         for normal, coin in zip(normals, coins, strict=True):
-            x = fields.step(x, h, h.sqrt() * normal, coin.flatten(0, -3)[0, :, 0] > 0)
+            dw = h.sqrt() * coordinates_first(normal)
+            x = fields.step(x, h, dw, coin.flatten(0, -3)[0, :, 0] > 0)
+            if x.requires_grad:
+                x.register_hook(coordinates_first)  # type: ignore[no-untyped-call]
         return x
 
     def check(self, family: Family) -> None:
