@@ -14,7 +14,6 @@ from torch import Tensor
 from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
-from feynkac.checks.weighed import Weighed
 from feynkac.families.corners import corners
 from feynkac.families.family import Family, jumps, noise_dim
 from feynkac.families.point import describe
