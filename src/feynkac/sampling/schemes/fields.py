@@ -51,6 +51,9 @@ def diagonal_drift(family: Family, x: Tensor, p: Params) -> Tensor:
 
 def along_itself(field: Field, x: Tensor) -> Tensor:
     """(DV) V.  Shape: `(…, d)` → `(…, d)`."""
+    if x.shape[-1] == 1:  # DV is its own transpose
+        value, pull = pullback(field, x)
+        return pull(value)
     value, push = pushforward(field, x)
     return push(value)
 
