@@ -2,7 +2,7 @@ r"""Stratonovich form: with V_j the columns of σ,  dS = V_0(S) dt + Σ_j V_j(S)
 
     V_0 = μ − ½ Σ_j (DV_j) V_j.
 
-Schemes built from flows need V_0. Here it comes by forward-mode differentiation for any family, and
+Schemes built from flows need V_0. Here it comes by automatic differentiation for any family, and
 as matrices for affine ones.
 """
 
