@@ -46,7 +46,7 @@ class JoinCoordinates(TorchFunctionMode):
     ) -> Any:
         """Call `func`, or what gives the same numbers in the other order."""
         named = kwargs or {}
-        if func is TAKE and _takes_coordinates(*args):
+        if func is TAKE and args[0].requires_grad and _takes_coordinates(*args):
             x, (_, which) = args
             taken = x.movedim(-1, 0)[which]
             return taken.movedim(0, -1) if isinstance(which, slice) else taken
@@ -59,7 +59,7 @@ class JoinCoordinates(TorchFunctionMode):
 
 def _takes_coordinates(x: Tensor, index: Any) -> bool:
     """x[..., i] or x[..., i:j]: backwards, torch would fill up with zeros in the order one sees."""
-    if not x.requires_grad or not isinstance(index, tuple) or len(index) != 2:
+    if not isinstance(index, tuple) or len(index) != 2:
         return False
     where, which = index
     return where is Ellipsis and isinstance(which, int | slice) and is_coordinates_first(x)

@@ -2,7 +2,7 @@ r"""Stratonovich form: with V_j the columns of σ,  dS = V_0(S) dt + Σ_j V_j(S)
 
     V_0 = μ − ½ Σ_j (DV_j) V_j.
 
-Schemes built from flows need V_0. Here it comes by forward-mode differentiation for any family, and
+Schemes built from flows need V_0. Here it comes by automatic differentiation for any family, and
 as matrices for affine ones.
 """
 
@@ -51,6 +51,9 @@ def diagonal_drift(family: Family, x: Tensor, p: Params) -> Tensor:
 
 def along_itself(field: Field, x: Tensor) -> Tensor:
     """(DV) V.  Shape: `(…, d)` → `(…, d)`."""
+    if x.shape[-1] == 1:  # DV is its own transpose
+        value, pull = pullback(field, x)
+        return pull(value)
     value, push = pushforward(field, x)
     return push(value)
 

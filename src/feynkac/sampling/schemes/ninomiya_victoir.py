@@ -126,7 +126,7 @@ class AffineFields(Fields):
 
 
 class SmoothFields(Fields):
-    """Any coefficients; the Stratonovich correction by forward-mode differentiation."""
+    """Any coefficients; the Stratonovich correction by automatic differentiation."""
 
     def __init__(self, family: Family, p: Params, noise: NoiseKind) -> None:
         self.family, self.p, self.noise = family, p, noise
