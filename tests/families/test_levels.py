@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.families.levels import jump_across, with_levels
+from feynkac.families.levels import has_levels, jump_across, with_levels
 from feynkac.families.point import Params
 
 
@@ -50,6 +50,7 @@ def test_a_level_is_the_difference_of_both_sides(style):
     below = -1.0 if style == "below" else 1.0
     entry = X.mean(-1, keepdim=True) if "summed" in style else X[..., :1]
     torch.testing.assert_close(levels, below * (entry - 0.5))
+    assert has_levels(family)
     torch.testing.assert_close(jump_across(family, X, P, FIRST), below * torch.ones(1, 2, 1))
 
 
@@ -67,3 +68,35 @@ def test_one_of_several_comparisons_is_changed(monkeypatch):
 def test_a_continuous_payoff_has_none(monkeypatch):
     monkeypatch.setitem(STYLES, "call", lambda x, p: (x[..., :1] - p.k).clamp_min(0.0))
     assert with_levels(Written("call"), X, P)[1].shape == (1, 2, 0)
+    assert not has_levels(Written("call"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        torch.floor,
+        torch.sign,
+        lambda x: x.round(),
+        lambda x: x // 0.3,
+        lambda x: x % 0.3,
+        lambda x: x.long(),
+        lambda x: x.to(torch.int32),
+        lambda x: x.argmax(-1, keepdim=True),
+        lambda x: (x == x.amax(-1, keepdim=True))[..., :1],
+        lambda x: (x.unsqueeze(-1) > x.unsqueeze(-2)).sum((-1, -2)).unsqueeze(-1),
+    ],
+)
+def test_what_else_jumps_is_noticed(other, monkeypatch):
+    """Slopes by levels alone would be wrong."""
+    both = lambda x, p: (x[..., :1] > p.k) * other(x)[..., :1].to(x.dtype)  # noqa: E731
+    monkeypatch.setitem(STYLES, "both", both)
+    assert not has_levels(Written("both"))
+
+
+def test_what_does_not_jump_is_no_obstacle(monkeypatch):
+    def careful(x, p):
+        inside = ~(x[..., :1] < p.k) & (x[..., 1:] < 2.0 * p.k)
+        return torch.where(x.isnan(), 0.0, x.clamp_min(0.1))[..., :1] * inside
+
+    monkeypatch.setitem(STYLES, "careful", careful)
+    assert has_levels(Written("careful"))

@@ -101,10 +101,11 @@ def test_many_inputs_are_searched_with_muon():
     assert space.record()["learning_rate"] == {"log-uniform": [0.004, 0.1]}
 
 
-def test_where_the_payoff_jumps_there_are_no_slopes_to_weigh():
+def test_where_the_payoff_jumps_single_paths_have_no_slopes_to_weigh():
     space = fk.Fast(noise=fk.Sobol()).space(fk.Digital())
     assert "slope_weight" not in space.dimensions
     assert space.at(space.default).slope_weight == 1.0
+    assert "slope_weight" in space_of("fast", fk.Digital()).dimensions  # means over lines
 
 
 def test_a_range_can_be_replaced(fast, generator):

@@ -228,3 +228,10 @@ def test_the_same_seed_gives_the_same_labels():
     )
     assert torch.equal(one[0], other[0])
     assert torch.equal(one[1], other[1])
+
+
+def test_lines_for_a_payoff_without_comparisons_are_refused(generator):
+    family = fk.BlackScholes()
+    inputs = family.domain.sample(4, generator)
+    with pytest.raises(fk.InputError, match=r"must jump by comparisons .* use noise=Sobol"):
+        line_labels(family, Exact(), ParallelLines(), inputs, 16, generator)

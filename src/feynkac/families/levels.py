@@ -3,6 +3,7 @@ r"""Where a payoff jumps: its comparisons, φ(x) = Φ(x, 1{ρ₁(x) > 0}, 1{ρ�
 A user writes `x.norm(dim=-1, keepdim=True) < p.radius`; the level ρ is the difference of both
 sides, p.radius − |x|. φ can jump where a level is 0, and nowhere else if it is made of comparisons
 and continuous functions. The jump there is Φ with that comparison true, minus Φ with it false.
+Other functions that jump (`floor`, `sign`, `argmax`, `==`) are noticed, but not understood.
 """
 
 from collections.abc import Callable
@@ -12,11 +13,14 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from feynkac.families.family import Family
+from feynkac.families.family import Family, timed
 from feynkac.families.point import Params
 
 GREATER = {"gt", "ge", "greater", "greater_equal"}
 LESS = {"lt", "le", "less", "less_equal"}
+STEPPED = {"floor", "ceil", "round", "trunc", "fix", "frac", "sign", "sgn", "heaviside"}
+STEPPED |= {"fmod", "remainder", "floor_divide", "floordiv", "mod", "rfloordiv", "rmod", "rounding"}
+HARMLESS = {"isnan", "isinf", "isfinite", "is_floating_point", "nan_to_num"}
 
 
 class _Comparisons(TorchFunctionMode):
@@ -27,21 +31,26 @@ class _Comparisons(TorchFunctionMode):
         self.lead, self.which, self.outcome = lead, which, outcome
         self.levels: list[Tensor] = []
         self.entries = 0
+        self.understood = True
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "").strip("_")
-        if name not in GREATER | LESS or len(args) < 2:
-            return result
-        level = args[0] - args[1] if name in GREATER else args[1] - args[0]
-        return self._noted(level, result) if level.is_floating_point() else result
+        if name in GREATER | LESS and len(args) == 2:
+            level = args[0] - args[1] if name in GREATER else args[1] - args[0]
+            return self._noted(level, result) if level.is_floating_point() else result
+        if name in STEPPED or (name not in HARMLESS and _counts(args, result)):
+            self.understood = False
+        return result
 
     def _noted(self, level: Tensor, result: Tensor) -> Tensor:
         summed_away = level.shape == self.lead  # the last axis, and not kept
         level = level.unsqueeze(-1) if summed_away else level
-        if level.ndim > len(self.lead) + 1:
+        sides = zip(reversed(level.shape[:-1]), reversed(self.lead), strict=False)
+        if level.ndim > len(self.lead) + 1 or any(n not in (1, wanted) for n, wanted in sides):
+            self.understood = False
             return result
         level = level.expand(*self.lead, -1)
         self.levels.append(level)
@@ -50,6 +59,28 @@ class _Comparisons(TorchFunctionMode):
             return result
         chosen = self.which == torch.arange(first, self.entries, device=level.device)
         return torch.where(chosen[..., 0] if summed_away else chosen, self.outcome, result)
+
+
+def _counts(args: Any, result: Any) -> bool:
+    """Whether a function makes whole numbers or truth values of real ones."""
+    real = any(isinstance(arg, Tensor) and arg.is_floating_point() for arg in args)
+    return real and isinstance(result, Tensor) and not result.is_floating_point()
+
+
+def has_levels(family: Family) -> bool:
+    """Whether φ has comparisons, and nothing else in it can jump.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> from feynkac.families.models.digital import Digital
+        >>> has_levels(Digital()), has_levels(BlackScholes())
+        (True, False)
+    """
+    x, t, p = family.domain.split(family.domain.mean.expand(2, 1, -1))
+    x = x.expand(-1, 3, -1)  # three paths of each of two inputs
+    with torch.no_grad(), _Comparisons(x.shape[:-1]) as seen:
+        family.initial(x, timed(family, p, t))
+    return bool(seen.understood and seen.entries > 0)
 
 
 def with_levels(family: Family, x: Tensor, p: Params) -> tuple[Tensor, Tensor]:

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from feynkac.families.family import Family, jumps, noise_dim
-from feynkac.families.levels import jump_across, with_levels
+from feynkac.errors import InputError
+from feynkac.families.family import Family, jumps, noise_dim, timed
+from feynkac.families.levels import has_levels, jump_across, with_levels
 from feynkac.sampling.crossings import Bundle, Table, find_crossings
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.lines import Line, Lines, ParallelLines
@@ -47,16 +48,12 @@ def slopes_hold(family: Family, noise: Noise) -> bool:
 
 
 def suits_lines(family: Family, scheme: Scheme) -> bool:
-    """Whether labels can be means over lines: φ has comparisons, and paths are as drawn.
+    """Whether labels can be means over lines: φ jumps by comparisons, and paths are as drawn.
 
     Coins of a scheme belong to places in a batch, and must not be moved.
     """
     coins = isinstance(scheme, NinomiyaVictoir) and scheme.noise == "general"
-    if coins or quieted(family, scheme):
-        return False
-    x, _, p = family.domain.split(family.domain.mean.unsqueeze(0))
-    with torch.no_grad():
-        return with_levels(family, x, p)[1].shape[-1] > 0
+    return not coins and not quieted(family, scheme) and has_levels(family)
 
 
 def found_to_jump(family: Family, scheme: Scheme) -> bool:
@@ -95,6 +92,12 @@ def line_labels(
 
     Shape: `(N, dim)`, mix `(N, outputs)` → `(N, outputs)`, `(N, dim)`.
     """
+    if not suits_lines(family, scheme):
+        raise InputError(
+            f"labels of {type(family).__name__} cannot be means over lines: its initial condition "
+            "must jump by comparisons (x > p.strike) and nothing else, and paths must be those of "
+            "a scheme without coins or conditional means; use noise=Sobol()."
+        )
     shape, line = _lines(family, scheme, noise, inputs, paths, generator)
     rule = _rule(noise, shape, generator, inputs)
     mean = functools.partial(_mean, noise=noise, inputs=inputs, rule=rule, mix=mix)
@@ -213,9 +216,9 @@ def _at_nodes(bundle: Bundle, leaf: Tensor, nodes: Tensor) -> tuple[Tensor, Tens
 
 def _has_slopes(family: Family) -> bool:
     """Whether φ depends on x otherwise than by comparisons."""
-    x, _, p = family.domain.split(family.domain.mean.unsqueeze(0))
+    x, t, p = family.domain.split(family.domain.mean.unsqueeze(0))
     with torch.enable_grad():
-        value: Tensor = family.initial(x.detach().requires_grad_(), p)
+        value: Tensor = family.initial(x.detach().requires_grad_(), timed(family, p, t))
         return value.requires_grad
 
 

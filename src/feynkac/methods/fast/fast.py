@@ -259,7 +259,7 @@ class Fast(Method):
         """Half to twice the proposed sizes, a fifth to five times the proposed learning rate.
 
         `paths` may be None: then their number follows the machine, as it does by default. Where
-        the payoff jumps there are no slopes to weigh.
+        the payoff jumps and labels are of single paths, there are no slopes to weigh.
         """
         proposed = self.resolve(family)
         network, optimiser = proposed.architecture, proposed.optimiser
