@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family, noise_dim
-from feynkac.families.layout import coordinates_first
 from feynkac.sampling.chunks import (
     LITTLE,
     LITTLE_SWEPT,
@@ -190,7 +189,7 @@ def _weight(
     start = family.domain.sample(1, make_generator(0, "weighing", device=device), dtype)
 
     def sweep(paths: int) -> None:
-        z = coordinates_first(start.new_zeros(scheme.draws, 1, paths, dim))  # as they are drawn
+        z = start.new_zeros(scheme.draws, dim, 1, paths).movedim(1, -1)  # coordinates first
         (_sweep if slopes else _means)(family, scheme, start, equally_weighted(z), None)
 
     return weigh(sweep)
