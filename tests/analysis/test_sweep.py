@@ -115,3 +115,12 @@ def test_a_fast_solution_needs_no_warning():
 def test_a_sweep_is_json(put):
     found = put.sweep("x", points=3, **AT)
     assert json.loads(json.dumps(found.record()))["surfaces"].keys() == {"value", *GREEKS}
+
+
+def test_slopes_over_lines_are_fitted_and_still_not_trusted_near_zero():
+    solution = fk.solve(DIGITAL, steps=1, **SMALL)
+    plain, _ = derivative_warnings(DIGITAL, solution.network, fk.Sobol())
+    smooth, _ = derivative_warnings(DIGITAL, solution.network, fk.Rays())
+    assert "slopes were not fitted" in plain
+    assert "slopes were not fitted" not in smooth
+    assert "near t = 0" in smooth

@@ -91,10 +91,11 @@ def derivative_warnings(
         noise: what labels were made of, if that is known.
     """
     found = []
-    if jumps(family) and not isinstance(noise, Lines):
+    if jumps(family):
+        unfitted = "" if isinstance(noise, Lines) else ", so slopes were not fitted"
         found.append(
-            "the initial condition jumps, so slopes were not fitted: near t = 0, derivatives in x "
-            "(delta, gamma) are unreliable."
+            f"the initial condition jumps{unfitted}: near t = 0, derivatives in x (delta, gamma) "
+            "are unreliable."
         )
     layers = [module for module in network.modules() if isinstance(module, Layer)]
     if any(layer.activation is ACTIVATIONS["relu"] for layer in layers):
