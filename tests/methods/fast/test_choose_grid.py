@@ -84,3 +84,11 @@ def test_waves_are_for_solutions_that_oscillate(k, waves):
     family = Reverting(dim=3, k=k)
     found = choose_frequencies(family, EulerMaruyama(steps=4), Sobol())
     assert bool(found) == waves
+
+
+@pytest.mark.parametrize(("error", "taken"), [(1.3e-2, False), (1e-3, True)])
+def test_a_refinement_that_nobody_measured_must_promise_enough(error, taken, monkeypatch):
+    """An average, with noise in one of two directions, converges more slowly than others."""
+    monkeypatch.setattr(f"{choose_grid.__module__}._shares", lambda *_: [error, 0.0])
+    monkeypatch.setattr(f"{choose_grid.__module__}._affordable", lambda *_: True)
+    assert (choose_grid(Reverting(), Allowance(0.0)) is not None) == taken
