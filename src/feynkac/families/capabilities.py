@@ -238,9 +238,8 @@ class VectorValued(ABC):
 class Jumps:
     """Capability: the initial condition jumps, as a digital option's does.
 
-    The derivative of a path's payoff is then not an unbiased derivative of u. Where the jumps are
-    those of comparisons, such as `x > p.strike`, the fast method may average over lines on which
-    it finds them, and fit slopes all the same; else it fits values only.
+    The derivative of a path's payoff is then not an unbiased derivative of u. The fast method fits
+    slopes only where it can average over lines on which comparisons (`x > p.strike`) tell jumps.
 
     Example:
         >>> from feynkac.families.family import jumps

@@ -18,11 +18,12 @@ from feynkac.families.capabilities import (
     Reflected,
     Source,
 )
+from feynkac.families.evaluating import equal
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
 
-TRIALS, EQUAL = 4, 1e-9
+TRIALS = 4
 
 
 def exchangeable_variables(family: Family) -> tuple[str, ...]:
@@ -64,7 +65,7 @@ def _symmetric(family: Family, names: tuple[str, ...]) -> bool:
         _formulas(family, values) for values in (inputs, turned)
     )
     pairs = [(drift[:, turn], drift_t), (spread[:, turn][:, :, turn], spread_t)]
-    return all(_equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
+    return all(equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
 
 
 def _formulas(family: Family, inputs: Tensor) -> list[Tensor]:
@@ -80,7 +81,3 @@ def _formulas(family: Family, inputs: Tensor) -> list[Tensor]:
     if isinstance(family, Source):
         found.append(family.source(x, p))
     return found
-
-
-def _equal(a: Tensor, b: Tensor) -> bool:
-    return bool(torch.allclose(a, b, rtol=EQUAL, atol=EQUAL * float(a.abs().max())))

@@ -6,13 +6,13 @@ The noise is the one that a pilot finds quietest, whatever a network was trained
 fixed (so that a seed gives the same figures on every machine), or follows from timing small pieces.
 """
 
-import functools
 import math
 import time
 from typing import NamedTuple
 
 import torch
 
+from feynkac.families.evaluating import once_per_family
 from feynkac.families.family import Family
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.candidates import candidate_noises
@@ -42,6 +42,7 @@ class ReferenceSize(NamedTuple):
     paths: int
 
 
+@once_per_family
 def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise:
     """The noise whose means of about `PILOT_PATHS` paths vary least, measured on 16 inputs.
 
@@ -51,15 +52,7 @@ def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise
         >>> quietest_noise(BlackScholes(), Exact()).kind
         'sobol'
     """
-    try:
-        hash(family)
-    except TypeError:  # a list among its fields
-        return _quietest.__wrapped__(family, scheme, device)
-    return _quietest(family, scheme, device)
 
-
-@functools.lru_cache(maxsize=64)
-def _quietest(family: Family, scheme: Scheme, device: str) -> Noise:
     def typical(noise: Noise) -> tuple[float, float, bool]:
         """At the median input: a scheme that overshoots at a few must not decide.
 

@@ -3,7 +3,6 @@ r"""Which scheme: one that suits the family, refined until its error seems small
 error(λ) ≈ (E Y_h − E Y_{h/2}) / (1 − 2^−order),   on coupled paths of two step sizes.
 """
 
-import functools
 import math
 from math import isfinite
 
@@ -19,6 +18,7 @@ from feynkac.families.capabilities import (
     TimeDependent,
 )
 from feynkac.families.corners import corners
+from feynkac.families.evaluating import once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.sampling.discretisation import FEWEST_PATHS, pilot_bias, refined
 from feynkac.sampling.generators import make_generator
@@ -56,14 +56,10 @@ def choose_scheme(
 
     The pilot that decides may take seconds. Without an allowance it is made once per family.
     """
-    try:
-        hash(family)
-    except TypeError:  # a list among its fields
-        return _chosen_scheme(family, allowance)
     return _chosen_scheme(family, allowance) if isfinite(allowance.left) else _remembered(family)
 
 
-@functools.lru_cache(maxsize=64)
+@once_per_family
 def _remembered(family: Family) -> Scheme:
     return _chosen_scheme(family, Allowance())
 

@@ -6,10 +6,9 @@ labels Y, Y′ at each of a few inputs,
 1 for a linear function, k for one of degree k.
 """
 
-import functools
-
 import torch
 
+from feynkac.families.evaluating import once_per_family
 from feynkac.families.family import Family
 from feynkac.methods.fast.sobolev import PathData
 from feynkac.networks.network import Network
@@ -22,17 +21,9 @@ OSCILLATING = 6.0  # mean degree from which on waves are worth it
 INPUTS, PATHS = 128, 16
 
 
+@once_per_family
 def choose_frequencies(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
     """ω of each normalised input, or none if u does not oscillate; found once per family."""
-    try:
-        hash(family)
-    except TypeError:  # a list among its fields
-        return _found.__wrapped__(family, scheme, noise)
-    return _found(family, scheme, noise)
-
-
-@functools.lru_cache(maxsize=64)
-def _found(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
     network = Network(Smooth(width=2, log_ranges=True), family.domain)
     data = PathData(family, scheme, noise, INPUTS, PATHS)
     batch = data.repeated(INPUTS, 2, make_generator(0, "waves"))

@@ -7,7 +7,6 @@ diagonal, everything is an elementary function of its entries; otherwise it is r
 exponential of a block matrix, as Van Loan does.
 """
 
-import functools
 from typing import Annotated, NamedTuple
 
 import torch
@@ -17,12 +16,13 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.capabilities import TimeDependent
+from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 
-TRIALS, EQUAL = 32, 1e-9
+TRIALS = 32
 FAR = 30.0  # standard deviations away, where coefficients must still be affine
 MOST_COUPLED = 10  # dimensions in which exponentials of matrices are affordable
 LEAST_VARIANCE = 1e-6  # of a coordinate, relative to its own, given those before it
@@ -144,6 +144,7 @@ def _root(covariance: Tensor) -> Tensor:
     return deviation.unsqueeze(-1) * factor
 
 
+@once_per_family
 def is_gaussian(family: Family) -> bool:
     """Whether μ is affine and σ constant, with noise in all directions.
 
@@ -153,15 +154,6 @@ def is_gaussian(family: Family) -> bool:
         >>> is_gaussian(Heston()), is_gaussian(HeatGaussian(dim=3))
         (False, True)
     """
-    try:
-        hash(family)
-    except TypeError:  # a list among its fields
-        return _is_gaussian.__wrapped__(family)
-    return _is_gaussian(family)
-
-
-@functools.lru_cache(maxsize=64)
-def _is_gaussian(family: Family) -> bool:
     if isinstance(family, TimeDependent) or noise_dim(family) != family.domain.state_dim:
         return False
     generator = make_generator(0, "gaussian")
@@ -171,8 +163,8 @@ def _is_gaussian(family: Family) -> bool:
     dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
     given = coefficients(family, x, p)
     same = all(
-        _equal(family.drift(at, p), (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant)
-        and _equal(family.diffusion(at, dw, p), (given.noise @ dw.unsqueeze(-1)).squeeze(-1))
+        equal(family.drift(at, p), (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant)
+        and equal(family.diffusion(at, dw, p), (given.noise @ dw.unsqueeze(-1)).squeeze(-1))
         for at in (x, far)
     )
     if not same or (x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix)):
@@ -180,7 +172,3 @@ def _is_gaussian(family: Family) -> bool:
     root = transition(given, x, t).root
     own, all_of_it = root.diagonal(dim1=-2, dim2=-1).square(), root.square().sum(-1)
     return bool((own > LEAST_VARIANCE * all_of_it).all())  # false for NaN, too
-
-
-def _equal(a: Tensor, b: Tensor) -> bool:
-    return bool(torch.allclose(a, b, rtol=EQUAL, atol=EQUAL * float(b.abs().max())))

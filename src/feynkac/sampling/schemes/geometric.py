@@ -16,12 +16,13 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.capabilities import TimeDependent
+from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 
-TRIALS, EQUAL = 32, 1e-9
+TRIALS = 32
 ENTRIES_AT_ONCE = 2**22  # of σ: memory
 
 
@@ -79,7 +80,7 @@ def column_groups(family: Family) -> Tensor:
     """
     try:
         hash(family)
-    except TypeError:  # a list among its fields
+    except TypeError:  # a list among its fields: they would be found anew at every step
         return torch.eye(noise_dim(family), dtype=torch.float64)
     return _column_groups(family)
 
@@ -104,6 +105,7 @@ def _column_groups(family: Family) -> Tensor:
     return groups[:count]
 
 
+@once_per_family
 def is_geometric(family: Family) -> bool:
     """Whether μ and σ are proportional to x, which is positive.
 
@@ -113,15 +115,6 @@ def is_geometric(family: Family) -> bool:
         >>> is_geometric(BlackScholes()), is_geometric(Bachelier())
         (True, False)
     """
-    try:
-        hash(family)
-    except TypeError:  # a list among its fields
-        return _is_geometric.__wrapped__(family)
-    return _is_geometric(family)
-
-
-@functools.lru_cache(maxsize=64)
-def _is_geometric(family: Family) -> bool:
     if isinstance(family, TimeDependent) or min(family.domain.measures["x"].low) <= 0.0:
         return False
     generator = make_generator(0, "geometric")
@@ -133,4 +126,4 @@ def _is_geometric(family: Family) -> bool:
         both = (family.drift(state, p).expand_as(x), family.diffusion(state, dw, p).expand_as(x))
         ratios.append(torch.cat(both, dim=-1) / torch.cat([state, state], dim=-1))
     first, second = ratios
-    return bool(torch.allclose(first, second, rtol=EQUAL, atol=EQUAL * float(first.abs().max())))
+    return equal(first, second)

@@ -1,0 +1,57 @@
+"""What is found out about a family is found once."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+import feynkac as fk
+from feynkac.families.evaluating import equal, once_per_family
+
+
+@dataclass(frozen=True)
+class Listed(fk.Family):
+    """A family with a list among its fields cannot be hashed."""
+
+    levels: list[float] = field(default_factory=lambda: [1.0])
+
+    @property
+    def domain(self) -> fk.Domain:
+        return fk.Domain(x=fk.Box(0, 1), t=fk.Box(0, 1))
+
+    def drift(self, x, p):
+        return 0.0 * x
+
+    def diffusion(self, x, dw, p):
+        return dw
+
+    def initial(self, x, p):
+        return x
+
+
+def counted():
+    calls = []
+
+    @once_per_family
+    def find(family, count):
+        calls.append(family)
+        return count
+
+    return find, calls
+
+
+def test_equal_families_are_examined_once_per_argument():
+    find, calls = counted()
+    assert [find(fk.BlackScholes(), n) for n in (1, 1, 2)] == [1, 1, 2]
+    assert len(calls) == 2
+
+
+def test_a_family_that_cannot_be_remembered_is_examined_every_time():
+    find, calls = counted()
+    assert find(Listed(), 3) == find(Listed(), 3) == 3
+    assert len(calls) == 2
+
+
+def test_equal_is_relative_to_the_largest_value():
+    a = torch.tensor([1e6, 0.0], dtype=torch.float64)
+    assert equal(a, a + 1e-4)
+    assert not equal(a, a + 1e-2)
