@@ -12,9 +12,10 @@ from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
 from feynkac.networks.architecture import Architecture
+from feynkac.networks.columns import moments
 from feynkac.networks.feed_forward import FeedForward
 from feynkac.networks.multilevel import Multilevel
-from feynkac.networks.network import Network, make_network, moments
+from feynkac.networks.network import Network, make_network
 from feynkac.networks.smooth import Smooth
 
 DOMAINS = [f.domain for f in (BlackScholes(), BasketPut(), HeatParaboloid(), HeatGaussian())]
@@ -111,7 +112,8 @@ def test_the_stretch_is_the_inverse_derivative_of_the_normalisation(
     inputs = domain.sample(50, generator, torch.float64).requires_grad_()
     (derivative,) = torch.autograd.grad(network.normalise(inputs).sum(), inputs)
     torch.testing.assert_close(
-        network.stretch(inputs.detach()) * derivative, torch.ones_like(inputs)
+        network.slopes(inputs.detach(), torch.ones_like(inputs)) * derivative,
+        torch.ones_like(inputs),
     )
 
 
@@ -219,9 +221,11 @@ def test_logarithms_have_zero_mean_and_unit_variance_and_their_slopes(generator)
     assert (seen.std(0) - 1).abs().max() < 0.03
     leaf = inputs[:8].clone().requires_grad_()
     (slopes,) = torch.autograd.grad(network.normalise(leaf).sum(), leaf)
-    torch.testing.assert_close(slopes, 1 / network.stretch(inputs[:8]), rtol=1e-5, atol=0)
+    torch.testing.assert_close(
+        slopes, 1 / network.slopes(inputs[:8], torch.ones_like(inputs[:8])), rtol=1e-5, atol=0
+    )
 
 
 def test_older_networks_see_what_they_saw():
     domain = Domain(x=Box(0.0, 1.0), t=Box(0.0, 1.0), sigma=LogUniform(0.02, 2.0))
-    assert Network(Smooth(), domain).logged == []
+    assert Network(Smooth(), domain).columns.logged == []

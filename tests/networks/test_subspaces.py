@@ -26,7 +26,7 @@ def test_the_maps_are_inverse_on_the_subspace(ordered, generator):
     root = torch.linalg.cholesky(order_moments(6)[1]) if ordered else torch.eye(6).double()
     turned = torch.linalg.qr(torch.randn(6, 2, dtype=torch.float64, generator=generator)).Q
     space = Subspace("x", tuple(map(tuple, (root @ turned).mT.tolist())))
-    center, combine, along = maps(BOX, (space,), ordered)
+    center, combine, along = maps(BOX.slices(), (space,), ordered)
     assert center.shape == (8,)
     assert torch.allclose(combine @ along, torch.eye(4, dtype=torch.float64), atol=1e-10)
 

@@ -1,9 +1,10 @@
-r"""Whether the coordinates of a family may change places, found out by evaluating its formulas:
+r"""Whether the coordinates of a family may change places, or space be turned:
 
-    μ(πx) = πμ(x),   σσ*(πx) = π σσ*(x) π*,   φ, c and f the same,
+    μ(πx) = πμ(x),   σσ*(πx) = π σσ*(x) π*,   φ, c, f and g the same,
 
-at a few random points, for a random permutation π of the coordinates and of the parameters that
-belong to them. Users write formulas for many assets and need not know.
+found out by evaluating the formulas at a few random points, for a random permutation π of the
+coordinates and of the parameters that belong to them, or a random rotation. Users write formulas
+for many assets, or for |x|, and need not know.
 """
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from feynkac.families.capabilities import (
     Absorbing,
+    BoundaryValue,
     Coupled,
     Discount,
     ExactSampler,
@@ -18,12 +20,13 @@ from feynkac.families.capabilities import (
     Reflected,
     Source,
 )
-from feynkac.families.evaluating import equal
+from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
 
 TRIALS = 4
+REACH = (0.1, 1.0, 10.0)  # how far out directions are compared
 
 
 def exchangeable_variables(family: Family) -> tuple[str, ...]:
@@ -44,6 +47,36 @@ def exchangeable_variables(family: Family) -> tuple[str, ...]:
         if "x" in names and _symmetric(family, names):
             return ("x", *(name for name in names if name != "x"))
     return ()
+
+
+@once_per_family
+def is_radial(family: Family) -> bool:
+    """Whether u is the same in all directions of x, which has two dimensions or more.
+
+    Example:
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> from feynkac.families.models.rainbow import Rainbow
+        >>> is_radial(HeatGaussian(dim=3)), is_radial(Rainbow())
+        (True, False)
+    """
+    domain, generator = family.domain, torch.Generator().manual_seed(0)
+    if domain.state_dim < 2 or domain.exchanged or isinstance(family, Reflected):
+        return False
+    if not bool(domain.varies[: domain.state_dim].all()):
+        return False
+    inputs = domain.sample(TRIALS * len(REACH), generator, torch.float64)
+    inputs[:, : domain.state_dim] *= torch.tensor(REACH, dtype=torch.float64).repeat(TRIALS)[
+        :, None
+    ]
+    size = (domain.state_dim, domain.state_dim)
+    turn = torch.linalg.qr(torch.randn(size, generator=generator, dtype=torch.float64)).Q
+    turned = inputs.clone()
+    turned[:, : domain.state_dim] = inputs[:, : domain.state_dim] @ turn.mT
+    (drift, spread, *others), (drift_t, spread_t, *others_t) = (
+        _formulas(family, values) for values in (inputs, turned)
+    )
+    pairs = [(drift @ turn.mT, drift_t), (turn @ spread @ turn.mT, spread_t)]
+    return all(equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
 
 
 def _even(law: object) -> bool:
@@ -69,7 +102,7 @@ def _symmetric(family: Family, names: tuple[str, ...]) -> bool:
 
 
 def _formulas(family: Family, inputs: Tensor) -> list[Tensor]:
-    """μ, σσ*, φ, and c and f if there are such."""
+    """μ, σσ*, φ, and c, f, the distances to walls and g if there are such."""
     x, t, p = family.domain.split(inputs)
     p = timed(family, p, t)
     units = torch.eye(noise_dim(family), dtype=x.dtype).unsqueeze(1).expand(-1, len(x), -1)
@@ -80,4 +113,8 @@ def _formulas(family: Family, inputs: Tensor) -> list[Tensor]:
         found.append(family.discount(x, p))
     if isinstance(family, Source):
         found.append(family.source(x, p))
+    if isinstance(family, Absorbing):
+        found.append(family.distance(x, p))
+    if isinstance(family, BoundaryValue):
+        found.append(family.boundary_value(x, p))
     return found

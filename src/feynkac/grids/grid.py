@@ -1,5 +1,7 @@
 r"""u on a grid, and labels from it, for states of one or two dimensions.
 
+One dimension is enough for a state of many if u is the same in all directions: that of |x|².
+
 One solution holds for a parameter set, and gives u at all x and all t up to its horizon:
 
     u ≈ (4 u_fine − u_coarse) / 3,
@@ -18,6 +20,8 @@ from torch import Tensor
 
 from feynkac.families.capabilities import Absorbing, BoundaryValue, Reflected, TimeDependent
 from feynkac.families.family import Family
+from feynkac.families.squared_radius import squared_radius
+from feynkac.families.symmetry import is_radial
 from feynkac.grids.axes import make_axes
 from feynkac.grids.extent import Sets, find_extent
 from feynkac.grids.march import march
@@ -70,11 +74,22 @@ def suits(family: Family) -> bool:
 
     Where paths are pushed back, μ and σ are not the whole equation.
     """
-    dims = family.domain.state_dim
+    dims = grid_dims(family)
     walled = isinstance(family, Absorbing) and (dims > 1 or isinstance(family, TimeDependent))
     independent = family.domain.sampler is None and family.domain.rule is None
     known = not walled and not isinstance(family, Reflected)
     return dims <= MOST_DIMENSIONS and known and independent
+
+
+def grid_dims(family: Family) -> int:
+    """Dimensions of a grid for the family.
+
+    Example:
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> grid_dims(HeatGaussian(dim=3))
+        1
+    """
+    return 1 if is_radial(family) else family.domain.state_dim
 
 
 def at_once(grid: Grid) -> int:
@@ -84,10 +99,20 @@ def at_once(grid: Grid) -> int:
 
 def read_grid(family: Family, grid: Grid, inputs: Tensor) -> Reading:
     """u and its slopes in x and t.  Shape: `(sets, points, dim)`, a set has one γ."""
+    if is_radial(family):
+        return _read_radially(family, grid, inputs)
     with torch.no_grad(), using_threads(1):  # operations are small
         parts = torch.split(inputs, at_once(grid))
         found = [_extrapolated(family, grid, part) for part in parts]
     return Reading._make(torch.cat(column) for column in zip(*found, strict=True))
+
+
+def _read_radially(family: Family, grid: Grid, inputs: Tensor) -> Reading:
+    """By the squared radius:  ∇u = 2x ∂v/∂s."""
+    x, rest = inputs.tensor_split([family.domain.state_dim], dim=-1)
+    s = x.square().sum(-1, keepdim=True)
+    found = read_grid(squared_radius(family), grid, torch.cat([s, rest], dim=-1))
+    return found._replace(space=2.0 * x.unsqueeze(-1) * found.space)
 
 
 def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 from feynkac.parts import Part
 
@@ -43,6 +44,10 @@ class Architecture(Part):
     """Variables whose entries it sees in order, all alike, if the domain does not say so itself."""
     subspaces: tuple[Subspace, ...] = ()
     """Of variables that it sees through a few combinations of their entries."""
+    radial: bool = False
+    """Whether it sees |x| in place of x: u is the same in all directions."""
+    units: tuple[Unit, ...] = ()
+    """Inputs in whose powers it sees the others, and u."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:

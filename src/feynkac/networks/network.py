@@ -2,8 +2,9 @@ r"""Φ(λ): any architecture behind an exact normalisation  (λ − E Λ) / √(
 
 The distribution of Λ is known, and so are mean and variance (paper, Section 3, footnote). An
 architecture may request √t in place of t, and the logarithms of variables that are uniform in them;
-their means and variances are known as well. Entries that exchange are put in order, and of long
-variables only a few combinations may be seen (`subspaces.py`).
+their means and variances are known as well. Symmetries leave fewer inputs (`reduction.py`), entries
+that exchange are put in order, and of long variables only a few combinations may be seen
+(`subspaces.py`).
 """
 
 import copy
@@ -14,13 +15,11 @@ from torch import Tensor, nn
 from feynkac.compilation import compile_module
 from feynkac.families.domain import Domain
 from feynkac.families.exchange import in_order, order_of
-from feynkac.families.measures.box import Box
-from feynkac.families.measures.log_uniform import LogUniform
-from feynkac.families.measures.measure import Measure, vector
 from feynkac.networks.architecture import Architecture, Layer, initialise
+from feynkac.networks.columns import SHORTEST_TIME as SHORTEST_TIME
+from feynkac.networks.columns import make_columns
+from feynkac.networks.reduction import Reduction
 from feynkac.networks.subspaces import maps
-
-SHORTEST_TIME = 1e-6  # of the longest: √t has no derivative at 0
 
 
 class Network(nn.Module):
@@ -41,31 +40,37 @@ class Network(nn.Module):
 
     def __init__(self, architecture: Architecture, domain: Domain, outputs: int = 1) -> None:
         super().__init__()
-        self.logged = logarithmic(domain) if architecture.log_ranges else []
-        rooted = architecture.root_time and domain.slices()["t"] not in self.logged
-        self.time = domain.slices()["t"] if rooted else None
+        self.reduction = Reduction(domain, architecture.radial, architecture.units)
+        self.columns = columns = make_columns(
+            domain, self.reduction, architecture.root_time, architecture.log_ranges
+        )
+        whole, settings = (
+            Reduction(domain, False, ()),
+            (architecture.root_time, architecture.log_ranges),
+        )
+        self.raw = make_columns(domain, whole, *settings)
+        """The inputs as they are, for their scales."""
         exchanged = domain.exchanged or architecture.ordered
-        self.places = [domain.slices()[name] for name in exchanged]
-        self.shortest = SHORTEST_TIME * domain.measures["t"].high[0]
-        self.smallest = torch.finfo(torch.float32).tiny
-        mean, std = moments(domain, architecture.root_time, architecture.log_ranges)
-        self.register_buffer("mean", mean.float(), persistent=False)
-        self.register_buffer("std", std.float(), persistent=False)
-        divisor = std.masked_fill(~domain.varies, torch.inf)
+        exchanged = exchanged if not architecture.radial else ()
+        self.places = [columns.places[name] for name in exchanged]
+        self.register_buffer("mean", columns.mean.float(), persistent=False)
+        self.register_buffer("std", columns.std.float(), persistent=False)
+        divisor = columns.std.masked_fill(~columns.varies, torch.inf)
         self.register_buffer("divisor", divisor.float(), persistent=False)
         size = () if outputs == 1 else (outputs,)
         self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
         self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
-        self._see(domain, architecture, exchanged)
+        self._see(architecture, exchanged)
         self.core = architecture.build(len(self.varies), outputs)
 
-    def _see(self, domain: Domain, architecture: Architecture, exchanged: tuple[str, ...]) -> None:
-        """Set the maps from normalised inputs to those of the core."""
-        varies = domain.varies
+    def _see(self, architecture: Architecture, exchanged: tuple[str, ...]) -> None:
+        """Set the maps from normalised columns to the inputs of the core."""
+        varies = self.columns.varies
         found: tuple[Tensor | None, ...] = (None, None, None)
         if architecture.subspaces:
             first = exchanged[0] if exchanged else None
-            center, combine, directions = maps(domain, architecture.subspaces, first)
+            places = self.columns.places
+            center, combine, directions = maps(places, architecture.subspaces, first)
             varies = (combine[:, varies] != 0.0).any(-1)
             found = (center.float(), combine.float(), directions.float())
         self.register_buffer("varies", varies, persistent=False)
@@ -76,38 +81,45 @@ class Network(nn.Module):
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
         normalised = self.normalise(inputs).reshape(-1, len(self.varies))
         values = self.shift + self.scale * self.core(normalised)
-        return values.reshape(*inputs.shape[:-1], values.shape[-1])  # type: ignore[no-any-return]
+        values = values.reshape(*inputs.shape[:-1], values.shape[-1])
+        return values * self.unit(inputs)  # type: ignore[no-any-return]
+
+    def unit(self, inputs: Tensor) -> Tensor | float:
+        """In which u is measured, if it scales with its inputs.  Shape: `(…, dim)` → `(…, 1)`."""
+        return self.reduction.unit(inputs)
 
     def normalise(self, inputs: Tensor) -> Tensor:
         """What the core sees: mean 0, variance 1.  Shape: `(…, dim)` → `(…, seen)`."""
+        columns = self.reduction(inputs)
         if self.places:
-            inputs = in_order(inputs, self.places)
-        if self.time is not None or self.logged:
-            seen, inputs = inputs, inputs.clone()
-            if self.time is not None:
-                inputs[..., self.time] = seen[..., self.time].clamp_min(self.shortest).sqrt()
-            for where in self.logged:
-                inputs[..., where] = seen[..., where].clamp_min(self.smallest).log()
-        normalised = (inputs - self.mean) / self.divisor
+            columns = in_order(columns, self.places)
+        normalised = (self.columns.read(columns) - self.mean) / self.divisor
         if self.combine is None or self.center is None:
             return normalised
         return (normalised - self.center) @ self.combine.mT
 
     def slopes(self, inputs: Tensor, gradients: Tensor) -> Tensor:
-        """∇u in what the core sees, from that in the inputs.  Shape: `(N, dim)` → `(N, seen)`."""
-        found = gradients * self.stretch(inputs)
+        """∇u, in its unit, in what the core sees, from that in the inputs.
+
+        Shape: `(N, dim)` → `(N, seen)`.
+        """
+        columns = self.reduction(inputs)
+        found = self.reduction.slopes(inputs, gradients) * self.columns.stretch(columns, self.std)
         if self.places:
-            found = found.gather(-1, order_of(inputs, self.places))
+            found = found.gather(-1, order_of(columns, self.places))
         return found if self.directions is None else found @ self.directions
 
-    def stretch(self, inputs: Tensor) -> Tensor:
-        """Derivatives of the inputs in the normalised ones.  Shape: `(…, dim)` → `(…, dim)`."""
-        factors = self.std.expand(inputs.shape).clone()
-        if self.time is not None:
-            factors[..., self.time] *= 2.0 * inputs[..., self.time].sqrt()
-        for where in self.logged:
-            factors[..., where] *= inputs[..., where]
-        return factors
+    def slopes_along(
+        self, inputs: Tensor, values: Tensor, gradients: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Slopes of u, in its unit, along x (or away from 0) and t, and how the core moves then.
+
+        Shape: `(N, dim)`, `(N, 1)`, `(N, dim)` → `(N, f)`, `(N, f, seen)`.
+        """
+        moves = self.reduction.moves(inputs) * self.raw.stretch(inputs, self.raw.std.to(inputs))
+        along = [torch.func.jvp(self.normalise, (inputs,), (move,))[1] for move in moves]
+        slopes = (moves * self.reduction.in_units(inputs, values, gradients)).sum(-1)
+        return slopes.mT, torch.stack(along, 1)
 
     @torch.inference_mode(False)  # its weights serve autograd later
     def component(self, index: int) -> "Network":
@@ -139,34 +151,6 @@ class Select(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """The chosen one."""
         return values[:, self.index, None]
-
-
-def logarithmic(domain: Domain) -> list[slice]:
-    """Where the variables stand whose law is uniform in the logarithm."""
-    where = domain.slices()
-    return [where[name] for name, law in domain.measures.items() if isinstance(law, LogUniform)]
-
-
-def moments(domain: Domain, root_time: bool, log_ranges: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of the inputs, √t and logarithms where seen.  Shape: `(dim,)`."""
-    mean, std = domain.mean.clone(), domain.std.clone()
-    if root_time:
-        time = domain.slices()["t"]
-        mean[time], std[time] = _root_moments(domain.measures["t"])
-    for where in logarithmic(domain) if log_ranges else []:
-        low, high = domain.bounds
-        low, high = low[where].log(), high[where].log()
-        mean[where], std[where] = 0.5 * (low + high), (high - low) / 12**0.5
-    return mean, std
-
-
-def _root_moments(t: Measure) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of √t.  Shape: `(1,)`."""
-    if not isinstance(t, Box):
-        return t.moments(torch.sqrt)
-    low, high = t.low[0], t.high[0]
-    root = 2.0 / 3.0 * (high**1.5 - low**1.5) / (high - low)
-    return vector([root]), (t.mean - root**2).sqrt()  # E(√t)² = E t
 
 
 def make_network(

@@ -21,6 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from feynkac.errors import InputError
 from feynkac.networks.architecture import Architecture, Drawn
+from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 
 WAVES = 0.75  # of the first layer, if there are any
@@ -57,6 +58,10 @@ class Smooth(Architecture):
     """Variables whose entries it sees in order, all alike, if the domain does not say so itself."""
     subspaces: tuple[Subspace, ...] = ()
     """Of variables that it sees through a few combinations of their entries."""
+    radial: bool = False
+    """Whether it sees |x| in place of x: u is the same in all directions."""
+    units: tuple[Unit, ...] = ()
+    """Inputs in whose powers it sees the others, and u."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

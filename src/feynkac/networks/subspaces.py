@@ -9,6 +9,7 @@ two sums. Entries as they are have m = 0 and Σ = I; entries in order are order 
 uniform law, whose moments are known.
 """
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import torch
@@ -17,7 +18,6 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.domain import Domain
 
 Entry = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -51,7 +51,7 @@ def order_moments(count: int) -> tuple[Tensor, Tensor]:
 
 
 def maps(
-    domain: Domain, subspaces: tuple[Subspace, ...], ordered: str | None
+    places: Mapping[str, slice], subspaces: tuple[Subspace, ...], ordered: str | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """What all inputs are centred by, and the maps z ↦ s and ∂/∂s ↦ ∂/∂z, variables in turn.
 
@@ -59,7 +59,7 @@ def maps(
     """
     found = {space.variable: space for space in subspaces}
     centres, combined, along = [], [], []
-    for name, where in domain.slices().items():
+    for name, where in places.items():
         count = where.stop - where.start
         mean, covariance = (
             order_moments(count)

@@ -44,7 +44,7 @@ class Problem:
 
     def equations(self, batch):
         """The dense Jacobian and the residuals at the present parameters."""
-        x, _, values, slopes, weights = self.objective.targets(self.network, batch)
+        x, _, values, slopes, weights, _ = self.objective.targets(self.network, batch)
         lin = linearise(self.network.core, x, torch.diag_embed(weights))
         residual = torch.cat([lin.value - values, (lin.slope - weights * slopes).flatten()])
         rows = []

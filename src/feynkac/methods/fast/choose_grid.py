@@ -11,12 +11,18 @@ from torch import Tensor
 
 from feynkac.clock import Allowance, Clock
 from feynkac.families.capabilities import ExactSampler
-from feynkac.families.family import Family
-from feynkac.grids.grid import Grid, at_once, read_grid, suits
+from feynkac.families.evaluating import once_per_family
+from feynkac.families.family import Family, jumps
+from feynkac.grids.grid import Grid, at_once, grid_dims, read_grid, suits
 from feynkac.grids.table import grouped_inputs
+from feynkac.methods.fast.choose_scheme import suitable_scheme
+from feynkac.methods.fast.sobolev import PathData
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.path import weak_order
 
 FIRST = {1: Grid((65,), 24), 2: Grid((65, 33), 24)}
+QUIET, QUIET_PILOT = 7e-3, (64, 512)  # difference of two labels, relative; inputs and paths
 SMALL, LARGE = 1e-4, 2e-3  # error, mean relative to s + |u|: enough; too much
 PILOT_SETS, TIMED_SETS = {1: 64, 2: 8}, {1: 256, 2: 32}
 MATTERS = 0.3  # of the largest share
@@ -30,9 +36,9 @@ LABELS_IN_ALL = 2**15
 
 def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
     """A grid whose labels have a small error, or None: paths are better."""
-    if isinstance(family, ExactSampler) or not suits(family):
+    if not suits(family) or _drawn_exactly(family):
         return None
-    dims = family.domain.state_dim
+    dims = grid_dims(family)
     grid = FIRST[dims]
     pilot = _pilot_inputs(family, PILOT_SETS[dims])
     error = math.inf
@@ -49,6 +55,22 @@ def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
     if not math.isfinite(error):
         return None
     return None if error > LARGE else _with_sets(family, grid, allowance)
+
+
+@once_per_family
+def _drawn_exactly(family: Family) -> bool:
+    """Whether paths have no error of their own and little noise: they have slopes in all inputs."""
+    if isinstance(family, ExactSampler):
+        return True
+    scheme = suitable_scheme(family)
+    if jumps(family) or weak_order(family, scheme) is not None:
+        return False
+    batch = PathData(family, scheme, Sobol(), *QUIET_PILOT).repeated(
+        QUIET_PILOT[0], 2, make_generator(0, "quiet")
+    )
+    values = batch.values.unflatten(0, (-1, 2))  # type: ignore[no-untyped-call]
+    scale = values.std().clamp_max(1.0) + values.abs().mean(1)
+    return bool(((values[:, 0] - values[:, 1]) / scale).abs().mean() < QUIET)
 
 
 def _pilot_inputs(family: Family, sets: int) -> Tensor:

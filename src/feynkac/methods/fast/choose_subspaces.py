@@ -17,15 +17,16 @@ from feynkac.clock import Allowance
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.families.symmetry import exchangeable_variables
+from feynkac.methods.fast.choose_symmetries import LONG, Symmetries
 from feynkac.methods.fast.sobolev import PathData
 from feynkac.networks.network import Network
+from feynkac.networks.reduction import Reduction
 from feynkac.networks.smooth import Smooth
 from feynkac.networks.subspaces import Subspace, order_moments
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import Antithetic
 from feynkac.sampling.schemes.scheme import Scheme
 
-LONG = 4  # entries that a variable has at least
 LEFT_OUT, USUAL = 2e-3, 1.5  # of the standard deviation of u, at most; with so many seconds
 FEWEST, MOST, PATHS = 64, 1024, 256
 DIGITS = 7
@@ -36,14 +37,17 @@ class Seen(NamedTuple):
 
     ordered: tuple[str, ...] = ()
     subspaces: tuple[Subspace, ...] = ()
+    symmetries: Symmetries = Symmetries()
 
     def size(self, domain: Domain) -> int:
         """How many inputs that leaves."""
         kept = [(len(space.directions), len(space.directions[0])) for space in self.subspaces]
-        return domain.dim - sum(entries - few for few, entries in kept)
+        return domain.dim - self.symmetries.saved(domain) - sum(n - few for few, n in kept)
 
 
-def choose_subspaces(family: Family, scheme: Scheme, allowance: Allowance) -> Seen:
+def choose_subspaces(
+    family: Family, scheme: Scheme, allowance: Allowance, symmetries: Symmetries
+) -> Seen:
     """In order, if that takes fewer directions; nothing where u varies along many."""
     known = family.domain.exchanged  # these are in order anyway
     orders = dict.fromkeys([(), () if known else exchangeable_variables(family)])
@@ -51,35 +55,48 @@ def choose_subspaces(family: Family, scheme: Scheme, allowance: Allowance) -> Se
     limit = LEFT_OUT if short else LEFT_OUT * (USUAL / allowance.seconds) ** 0.5
 
     def among(count: int) -> Seen:
-        batch = _labels(family, scheme, count)
-        spaces = [(order, _found(family.domain, order, limit, *batch)) for order in orders]
+        batch = _labels(family, scheme, symmetries, count)
+        spaces = [
+            (order, _found(family.domain, order, symmetries, limit, *batch)) for order in orders
+        ]
         found = [Seen(), *(Seen(*pair) for pair in spaces if pair[1])]
+        found = [seen._replace(symmetries=symmetries) for seen in found]
         return min(found, key=lambda seen: seen.size(family.domain))
 
     return allowance.afford(among, FEWEST, MOST)
 
 
-def _labels(family: Family, scheme: Scheme, count: int) -> tuple[Tensor, Tensor]:
+def _labels(
+    family: Family, scheme: Scheme, symmetries: Symmetries, count: int
+) -> tuple[Tensor, Tensor]:
     """Inputs `(N, dim)`, and two slopes at each, in standard deviations of u `(N, 2, dim)`."""
     data = PathData(family, scheme, Antithetic(), count, PATHS)
     batch = data.repeated(count, 2, make_generator(0, "subspaces"))
     assert batch.gradients is not None
     assert batch.mix is not None
-    values = (batch.values * batch.mix).sum(-1).view(count, 2)
+    unit = Reduction(family.domain, symmetries.radial, symmetries.units).unit(batch.inputs)
+    values = (batch.values / unit * batch.mix).sum(-1).view(count, 2)
     variance = (values - values.mean()).prod(-1).mean()  # without the labels' noise
     slopes = batch.gradients.view(count, 2, -1) / variance.sqrt()  # NaN if all is noise
     return batch.inputs[::2], slopes
 
 
 def _found(
-    domain: Domain, order: tuple[str, ...], limit: float, inputs: Tensor, slopes: Tensor
+    domain: Domain,
+    order: tuple[str, ...],
+    symmetries: Symmetries,
+    limit: float,
+    inputs: Tensor,
+    slopes: Tensor,
 ) -> tuple[Subspace, ...]:
-    network = Network(Smooth(width=1, log_ranges=True, ordered=order), domain)
+    radial, units = symmetries
+    seen = Smooth(width=1, log_ranges=True, ordered=order, radial=radial, units=units)
+    network = Network(seen, domain)
     both = [network.slopes(inputs, slopes[:, k]).double() for k in (0, 1)]
     exchanged = domain.exchanged or order
     spaces = []
-    for name, where in domain.slices().items():
-        long = where.stop - where.start >= LONG and bool(domain.varies[where].all())
+    for name, where in network.columns.places.items():
+        long = where.stop - where.start >= LONG and bool(network.columns.varies[where].all())
         if not long:
             continue
         root = torch.eye(where.stop - where.start, dtype=torch.float64)

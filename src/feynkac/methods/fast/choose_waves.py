@@ -10,6 +10,7 @@ import torch
 
 from feynkac.families.evaluating import once_per_family
 from feynkac.families.family import Family
+from feynkac.methods.fast.choose_symmetries import Symmetries
 from feynkac.methods.fast.sobolev import PathData
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
@@ -22,9 +23,12 @@ INPUTS, PATHS = 128, 16
 
 
 @once_per_family
-def choose_frequencies(family: Family, scheme: Scheme, noise: Noise) -> tuple[float, ...]:
+def choose_frequencies(
+    family: Family, scheme: Scheme, noise: Noise, symmetries: Symmetries
+) -> tuple[float, ...]:
     """ω of each normalised input, or none if u does not oscillate; found once per family."""
-    network = Network(Smooth(width=2, log_ranges=True), family.domain)
+    seen = Smooth(width=2, log_ranges=True, radial=symmetries.radial, units=symmetries.units)
+    network = Network(seen, family.domain)
     data = PathData(family, scheme, noise, INPUTS, PATHS)
     batch = data.repeated(INPUTS, 2, make_generator(0, "waves"))
     assert batch.gradients is not None

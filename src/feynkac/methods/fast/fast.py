@@ -22,6 +22,7 @@ from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
 from feynkac.methods.fast.choose_subspaces import Seen, choose_subspaces
+from feynkac.methods.fast.choose_symmetries import FEW_INPUTS, Symmetries, choose_symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.methods.fast.sobolev import (
     PathData,
@@ -46,7 +47,6 @@ from feynkac.training.schedules import LinearDecay
 from feynkac.training.settings import Training
 from feynkac.training.state import begin
 
-FEW_INPUTS = 12
 WAVY_WIDTH = 96  # at least, where u oscillates
 ROWS = 500  # values and slopes in one Gauss–Newton system
 NORMALS = 2048  # drawn for one input, if there are many inputs
@@ -78,6 +78,8 @@ class Fast(Method):
     """Whether pathwise derivatives are fitted too, if the payoff allows."""
     slope_weight: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 1.0
     """μ, how much they count beside the values, see `sobolev.py`."""
+    symmetries: bool = True
+    """Whether the network sees fewer inputs where u scales with some of them, or is radial."""
     scale_inputs: Annotated[int, Field(ge=2), Chosen] = unset
     """Inputs on which the scales of u and of its slopes are measured before the first step."""
 
@@ -105,12 +107,15 @@ class Fast(Method):
         return replace(self, scheme=scheme)
 
     def _seen(self, family: Family, allowance: Allowance) -> Seen:
-        """All of the inputs, unless there are many and slopes tell which combinations matter."""
-        sloped = self.slopes and not jumps(family) and self._fits_slopes
-        open_to = self.architecture is unset and sloped and not self.grid
-        if not open_to or family.domain.dim <= FEW_INPUTS or found_to_jump(family, self.scheme):
+        """What symmetries leave of the inputs, or combinations of many that slopes tell."""
+        if self.architecture is not unset or not self._fits_slopes:
             return Seen()
-        return choose_subspaces(family, self.scheme, allowance)
+        seen = Seen(symmetries=choose_symmetries(family) if self.symmetries else Symmetries())
+        sloped = self.slopes and not jumps(family) and not self.grid
+        few = seen.size(family.domain) <= FEW_INPUTS
+        if few or not sloped or found_to_jump(family, self.scheme):
+            return seen
+        return choose_subspaces(family, self.scheme, allowance, seen.symmetries)
 
     @property
     def _fits_slopes(self) -> bool:
@@ -135,11 +140,10 @@ class Fast(Method):
     def _with_network(self, family: Family, few: bool, seen: Seen) -> Self:
         inputs = seen.size(family.domain)
         width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
-        sloped = (
-            family.domain.state_dim + 1 if self.grid else inputs * slopes_hold(family, self.noise)
-        )
+        known = 2 if seen.symmetries.radial else family.domain.state_dim + 1
+        sloped = known if self.grid else inputs * slopes_hold(family, self.noise)
         rows = max(32, ROWS // (1 + sloped))
-        waves = () if seen.subspaces else self._frequencies(family)
+        waves = () if seen.subspaces else self._frequencies(family, seen.symmetries)
         width = max(width, WAVY_WIDTH) if waves else width
         return replace(
             self,
@@ -152,11 +156,11 @@ class Fast(Method):
             batch_size=self.batch_size or (rows if few else 256),
         )
 
-    def _frequencies(self, family: Family) -> tuple[float, ...]:
+    def _frequencies(self, family: Family, symmetries: Symmetries) -> tuple[float, ...]:
         """None where the network is given, or slopes do not tell."""
         if self.architecture is not unset or self.grid or not self.slopes or jumps(family):
             return ()
-        return choose_frequencies(family, self.scheme, self.noise)
+        return choose_frequencies(family, self.scheme, self.noise, symmetries)
 
     def _network(
         self, width: int, depth: int, frequencies: tuple[float, ...], seen: Seen
@@ -174,6 +178,8 @@ class Fast(Method):
             frequencies=frequencies,
             ordered=seen.ordered,
             subspaces=seen.subspaces,
+            radial=seen.symmetries.radial,
+            units=seen.symmetries.units,
         )
 
     def _suited_to_machine(

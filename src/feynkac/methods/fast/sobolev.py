@@ -41,6 +41,14 @@ TRUST_INPUTS, TRUST_LABELS = 64, 4  # on which the noise of slopes is measured
 OUTLIER = 30.0  # a slope of so many times its scale is left out
 
 
+class Slopes(NamedTuple):
+    """Slopes of labels `(N, f)`, and along which directions of the core's inputs they are taken
+    `(N, f, seen)`; None: along each of them."""
+
+    values: Tensor
+    along: Tensor | None = None
+
+
 class Data(Protocol):
     """Draws labelled inputs."""
 
@@ -49,7 +57,10 @@ class Data(Protocol):
         """Whose labels they are."""
 
     def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
-        """How far the slopes in each input can be fitted; 0: there are none.  Shape: `(dim,)`."""
+        """How far each of the f slopes can be fitted; 0: not at all.  Shape: `(f,)`."""
+
+    def slopes(self, network: Network, batch: Batch) -> Slopes:
+        """Those of the batch, of u in its unit."""
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Fresh inputs with labels of u and ∇u."""
@@ -129,10 +140,14 @@ class PathData:
         if not self.with_slopes:
             return torch.zeros_like(varies)
         batch = self.repeated(TRUST_INPUTS, TRUST_LABELS, generator)
-        assert batch.gradients is not None
-        slopes = network.slopes(batch.inputs, batch.gradients)
+        slopes = self.slopes(network, batch).values
         found = trust(slopes.unflatten(0, (TRUST_INPUTS, TRUST_LABELS)))  # type: ignore[no-untyped-call]
         return varies * found
+
+    def slopes(self, network: Network, batch: Batch) -> Slopes:
+        """In all that the core sees."""
+        assert batch.gradients is not None
+        return Slopes(network.slopes(batch.inputs, batch.gradients))
 
     def with_paths(self, paths: int) -> Self:
         """The same with so many paths per input."""
@@ -141,7 +156,7 @@ class PathData:
 
 @dataclass(frozen=True)
 class Scales:
-    """Mean and standard deviation of u over the domain `(m,)`, and weights ω `(dim,)` of slopes."""
+    """Mean and standard deviation of u in its unit `(m,)`, and weights ω `(f,)` of slopes."""
 
     shift: Tensor
     scale: Tensor
@@ -153,11 +168,11 @@ def measure_scales(
 ) -> Scales:
     """From one batch of labels; δ is `least_slope`."""
     batch = data.sample(generator)
-    assert batch.gradients is not None
     if problem := bad_label(batch._replace(gradients=None), data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
-    shift, scale = batch.values.mean(0), batch.values.std(0).clamp_min(1e-12)
-    slopes = network.slopes(batch.inputs, batch.gradients) / scale.mean()
+    values = batch.values / network.unit(batch.inputs)
+    shift, scale = values.mean(0), values.std(0).clamp_min(1e-12)
+    slopes = data.slopes(network, batch).values / scale.mean()
     rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
     trusted = data.trusted(network, generator)
     least = least_slope * (trusted * rms).max() + 1e-12
@@ -188,31 +203,32 @@ class Sobolev(Objective):
 
     def targets(self, network: Network, batch: Batch) -> "Targets":
         """What the core of `network` shall fit."""
-        assert batch.gradients is not None
         assert batch.mix is not None
         x, typical = network.normalise(batch.inputs), network.scale.mean()
-        slopes, weights = without_outliers(
-            network.slopes(batch.inputs, batch.gradients) / typical, self.scales.weights, OUTLIER
-        )
+        found, along = self.data.slopes(network, batch)
+        slopes, weights = without_outliers(found / typical, self.scales.weights, OUTLIER)
         fitted = max(1, int(self.scales.weights.count_nonzero()))
+        values = batch.values / network.unit(batch.inputs)
         return Targets(
             x=x,
             mix=batch.mix * network.scale / typical,
-            values=((batch.values - network.shift) * batch.mix / typical).sum(-1),
+            values=((values - network.shift) * batch.mix / typical).sum(-1),
             slopes=slopes,
             weights=weights * (self.slope_weight / fitted) ** 0.5,
+            along=along,
         )
 
 
 class Targets(NamedTuple):
-    """Normalised inputs x `(N, dim)`, the combination of outputs that is fitted there `(N, m)`,
-    its values `(N,)` and slopes `(N, dim)`, and the weights of the slopes."""
+    """Normalised inputs x `(N, seen)`, the combination of outputs that is fitted there `(N, m)`,
+    its values `(N,)` and slopes `(N, f)`, their weights, and along what they are (see `Slopes`)."""
 
     x: Tensor
     mix: Tensor
     values: Tensor
     slopes: Tensor
     weights: Tensor
+    along: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -224,11 +240,13 @@ class SobolevGradient(Sobolev):
     ) -> Tensor:
         """L and ∇L: the gradient of a slope misfit e is the derivative of the slope along e."""
         core = smooth_core(network)
-        x, mix, values, slopes, weights = self.targets(network, batch)
+        x, mix, values, slopes, weights, along = self.targets(network, batch)
         f, gradient = value_and_gradient(core, x, mix)
+        if along is not None:
+            gradient = (along @ gradient.unsqueeze(-1)).squeeze(-1)
         misfit, slope_misfit = (f - values) / len(x), weights * (gradient - slopes)
-        along = (2.0 * weights * slope_misfit / len(x)).unsqueeze(1)
-        lin = linearise(core, x, along, mix)
+        direction = (2.0 * weights * slope_misfit / len(x)).unsqueeze(1)
+        lin = linearise(core, x, direction if along is None else direction @ along, mix)
         set_gradients(core, pull_back(lin, 2.0 * misfit, torch.ones_like(lin.slope)))
         return len(x) * misfit.square().sum() + slope_misfit.square().sum() / len(x)
 
@@ -245,9 +263,10 @@ class SobolevProjection(Sobolev):
         """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
         assert isinstance(optimiser, GaussNewtonSteps)
         core, settings = smooth_core(network), optimiser.settings
-        x, mix, values, slopes, weights = self.targets(network, batch)
+        x, mix, values, slopes, weights, along = self.targets(network, batch)
         fitted = (self.slope_weight * self.scales.weights).nonzero().flatten()
-        lin = linearise(core, x, torch.diag_embed(weights)[:, fitted], mix)
+        every = torch.diag_embed(weights) if along is None else weights.unsqueeze(-1) * along
+        lin = linearise(core, x, every[:, fitted], mix)
         r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, fitted]
         previous = [
             (optimiser.direction(w), optimiser.direction(b))

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from feynkac.families.family import Family
 from feynkac.grids.table import Table
-from feynkac.methods.fast.sobolev import random_mix
+from feynkac.methods.fast.sobolev import Slopes, random_mix
 from feynkac.networks.network import Network
 from feynkac.training.objective import Batch
 
@@ -26,9 +26,15 @@ class TableData:
     def trusted(self, network: Network, generator: torch.Generator) -> Tensor:
         """Slopes in x and t have no noise; the parameters have none."""
         domain = self.family.domain
-        found = domain.varies.to(network.std)
-        found[domain.state_dim + 1 :] = 0.0
-        return found
+        found = domain.varies[: domain.state_dim + 1].to(network.std)
+        return found[-2:] if network.reduction.radial else found
+
+    def slopes(self, network: Network, batch: Batch) -> Slopes:
+        """Along x (or |x|) and t, whatever the core sees of them."""
+        assert batch.gradients is not None
+        assert batch.mix is not None
+        values = (batch.values * batch.mix).sum(-1, keepdim=True)
+        return Slopes(*network.slopes_along(batch.inputs, values, batch.gradients))
 
     def sample(self, generator: torch.Generator) -> Batch:
         """Random rows."""
