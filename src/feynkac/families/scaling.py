@@ -194,7 +194,8 @@ def _spread(family: Family, x: Tensor, p: Params) -> Tensor:
 def _null_space(rows: Tensor) -> Tensor:
     """What all rows annihilate.  Shape: `(rows, n)` → `(k, n)`."""
     _, sizes, right = torch.linalg.svd(torch.linalg.qr(rows).R)
-    return right[sizes <= NONE * sizes.max()]
+    found: Tensor = right[sizes <= NONE * sizes.max()]
+    return found
 
 
 def _reduced(basis: Tensor) -> Tensor:

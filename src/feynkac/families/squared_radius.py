@@ -106,21 +106,16 @@ def squared_radius(family: Family) -> Family:
         >>> squared_radius(HeatGaussian(dim=3)).domain.state_dim
         1
     """
-    bases: list[type] = [
-        mine
-        for mine, theirs in (
-            (_Discounted, Discount),
-            (_Heated, Source),
-            (_Valued, BoundaryValue),
-            (_Vector, VectorValued),
-        )
-        if isinstance(family, theirs)
-    ]
-    if isinstance(family, Absorbing) and not isinstance(family, BoundaryValue):
-        bases.append(_Walled)
-    bases += [TimeDependent] if isinstance(family, TimeDependent) else []
-    bases += [Jumps] if jumps(family) else []
-    return _kind(tuple(bases))(family)
+    parts = (
+        (_Discounted, Discount),
+        (_Heated, Source),
+        (_Valued if isinstance(family, BoundaryValue) else _Walled, Absorbing),
+        (_Vector, VectorValued),
+        (TimeDependent, TimeDependent),
+    )
+    bases = [mine for mine, theirs in parts if isinstance(family, theirs)]
+    made: Family = _kind((*bases, Jumps) if jumps(family) else tuple(bases))(family)
+    return made
 
 
 @functools.cache
