@@ -1,4 +1,4 @@
-r"""Quantiles of Student's t with n degrees of freedom, without the seconds that SciPy takes to start.
+r"""Quantiles of Student's t with n degrees of freedom, without the time that SciPy takes to start.
 
 With tan θ = t/√n the distribution function is a finite sum (Abramowitz and Stegun, 26.7.3 and 4):
 
@@ -23,12 +23,13 @@ def student_quantile(chance: float, degrees: int) -> float:
     """
     if chance < 0.5:
         return -student_quantile(1.0 - chance, degrees)
+    degrees = min(degrees, MANY)
     low, high = 0.0, math.pi / 2.0
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if middle in (low, high):
             break
-        if _twice_beyond_half(middle, min(degrees, MANY)) < 2.0 * chance - 1.0:
+        if _twice_beyond_half(middle, degrees) < 2.0 * chance - 1.0:
             low = middle
         else:
             high = middle

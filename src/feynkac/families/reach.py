@@ -193,10 +193,11 @@ class _Paths:
         factor = -(steps @ self.values).unsqueeze(-1)
         if len(self.left) and not seen(self.domain.inside(moved)).all():
             further = self._project(moved.detach())
-            there = moved * (further @ self.left).exp()
-            helps = self.domain.inside(there).all(-1, keepdim=True)
-            moved = torch.where(helps, there, moved)
-            factor = torch.where(helps, factor - (further @ self.left_values).unsqueeze(-1), factor)
+            there = self.domain.inside(moved.detach() * (further @ self.left).exp())
+            helps = there.all(-1, keepdim=True)  # else it stays, for none is nearer than another
+            further = torch.where(helps, further, 0.0)
+            moved = moved * (further @ self.left).exp()
+            factor = factor - (further @ self.left_values).unsqueeze(-1)
         return moved.to(inputs.device), factor.exp().to(inputs.device)
 
     def _project(self, inputs: Tensor) -> Tensor:

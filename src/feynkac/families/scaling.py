@@ -103,7 +103,8 @@ def _equations(family: Family, inputs: Tensor) -> Tensor:
     left = torch.cat([slopes, torch.zeros_like(slopes[..., :1])], -1)
     equations = (left - values.detach().unsqueeze(-1) * powers).flatten(0, 1)
     size = equations.abs().amax(-1, keepdim=True)
-    return equations[size.squeeze(-1) > 0] / size[size.squeeze(-1) > 0]
+    usable = ((size > 0.0) & size.isfinite()).squeeze(-1)
+    return equations[usable] / size[usable]
 
 
 def _null_space(equations: Tensor, size: int) -> list[Tensor]:
