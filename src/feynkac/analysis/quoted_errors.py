@@ -68,7 +68,7 @@ def price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Tensor:
         >>> price_volatility(put, put.closed_form(*put.domain.split(at)), at)
         tensor([0.3500], dtype=torch.float64)
     """
-    t, quote = _read(family, inputs)
+    t, quote = read_quote(family, inputs)
     arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
     return implied_volatility(prices, *arguments).squeeze(-1)
 
@@ -78,7 +78,7 @@ def volatility_errors(
 ) -> VolatilityErrors:
     """Errors of prices against a reference.  Shape: `(N, 1)` twice, `(N, dim)`."""
     inputs = inputs.double()
-    t, quote = _read(family, inputs)
+    t, quote = read_quote(family, inputs)
     truth, found = (price_volatility(family, v, inputs) for v in (reference, prices))
     sigma = truth.nan_to_num(0.0)[:, None]
     vega = black_vega(quote.forward, quote.strike, t, sigma, quote.discount)
@@ -92,7 +92,12 @@ def volatility_errors(
     return VolatilityErrors(errors.median().item(), errors.quantile(TAIL).item(), share)
 
 
-def _read(family: Family, inputs: Tensor) -> tuple[Tensor, Quote]:
+def read_quote(family: Family, inputs: Tensor) -> tuple[Tensor, Quote]:
+    """Times and quotes of flat inputs, if the family has any.  Shape: `(N, dim)` → `(N, 1)` each.
+
+    Raises:
+        InputError: u is not the price of a call or put on one asset.
+    """
     x, t, p = family.domain.split(inputs)
     quote = family.quote(x, t, p) if isinstance(family, Quoted) else None
     if quote is None:
