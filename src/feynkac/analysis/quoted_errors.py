@@ -6,12 +6,17 @@ basis point of the forward. A price beyond the bounds of arbitrage has no volati
 then that of the price, divided by vega.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from feynkac.analysis.implied_volatility import black_vega, implied_volatility
+from feynkac.analysis.implied_volatility import (
+    black_vega,
+    implied_volatility,
+    why_no_volatility,
+)
 from feynkac.errors import InputError
 from feynkac.families.family import Family
 from feynkac.families.quoted import Quote, Quoted
@@ -71,6 +76,16 @@ def price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Tensor:
     t, quote = read_quote(family, inputs)
     arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
     return implied_volatility(prices, *arguments).squeeze(-1)
+
+
+def why_no_price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Mapping[str, int]:
+    """Why prices of a family have no volatility: sentences and how many; empty if all have one.
+
+    Shape: `(N, 1)`, `(N, dim)`.
+    """
+    t, quote = read_quote(family, inputs)
+    arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
+    return why_no_volatility(prices, *arguments)
 
 
 def volatility_errors(
