@@ -137,14 +137,14 @@ class SolutionMap(ABC):
             >>> solution.implied_volatility(x=9.5, t=[0.5, 0.7], sigma=0.3, strike=11.0).shape
             torch.Size([2])
         """
-        like, family = self.network.mean, self.family
+        family = self.family
         read_quote(family, family.domain.mean[None])  # first, so that the answer is one sentence
 
         def volatility(block: Tensor) -> Tensor:
-            prices = self._value(block.to(like)).to(block)
+            prices = self._value(block.to(self.network.mean.device)).to(block)
             return price_volatility(family, prices[..., None], block)
 
-        return over_values(volatility, family.domain, by_name(at, named), extrapolate)
+        return over_values(volatility, self.reach, by_name(at, named), extrapolate)
 
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any

@@ -33,7 +33,7 @@ def test_the_list_shows_errors_and_what_is_missing(folder):
     assert 0 < data["bytes"] < 1_000_000
     text = run(folder, "library").stdout
     assert "not trained" in text
-    assert "2 steps" in text
+    assert "channel" in text
 
 
 def test_training_again_resumes(folder):

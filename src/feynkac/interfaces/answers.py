@@ -40,7 +40,7 @@ def _volatility(
 ) -> Numbers:
     """Implied volatilities, also of the closed form, which they join; None where there is none."""
     family = solution.family
-    inputs = family.domain.join(at, extrapolate)
+    inputs = solution.reach.join(at, extrapolate)
     found = solution.implied_volatility(at, extrapolate=extrapolate)
     if closed is not None and isinstance(family, ClosedForm):
         known = family.closed_form(*family.domain.split(inputs))

@@ -22,6 +22,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.channel import Channel
+from feynkac.families.models.cir import Cir
 from feynkac.families.models.digital import Digital
 from feynkac.families.models.double_well import DoubleWell
 from feynkac.families.models.heat_gaussian import HeatGaussian
@@ -32,6 +33,7 @@ from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
+from feynkac.families.models.vasicek import Vasicek
 from feynkac.families.payoff import Payoff
 from feynkac.methods import Fast, Method
 
@@ -186,6 +188,30 @@ ENTRIES: tuple[Entry, ...] = (
             x=LogUniform(0.4, 2.5, shape=(2,)), rho=Box(0.0, 0.95), strike=LEVEL, **PAIR
         ),
         steps=20_000,
+    ),
+    Entry(
+        "vasicek",
+        "zero-coupon bond, normal short rate",
+        Vasicek().on(
+            x=Box(-0.02, 0.12),
+            t=LogUniform(WEEK, 30.0),
+            kappa=LogUniform(0.02, 2.0),
+            theta=Box(-0.02, 0.12),
+            sigma=LogUniform(0.001, 0.03),
+        ),
+        steps=5_000,
+    ),
+    Entry(
+        "cir",
+        "zero-coupon bond, square-root short rate",
+        Cir().on(
+            x=LogUniform(0.0005, 0.15),
+            t=LogUniform(WEEK, 30.0),
+            kappa=LogUniform(0.02, 2.0),
+            theta=LogUniform(0.005, 0.15),
+            sigma=LogUniform(0.01, 0.3),
+        ),
+        steps=5_000,
     ),
     Entry("black-scholes", "the paper's put, Section 3.1", BlackScholes(), steps=5_000),
     Entry("basket-put", "the paper's basket, Section 3.2", BasketPut(), steps=10_000),

@@ -7,7 +7,18 @@ from feynkac.analysis.rounding import error_text, number
 from feynkac.library.entries import ENTRIES, Entry
 from feynkac.library.shelf import Shelf
 
-COLUMNS = ("name", "inputs", "L1, Eq. (9)", "absolute", "relative", "certified", "trained for")
+COLUMNS = (
+    "name",
+    "inputs",
+    "L1, Eq. (9)",
+    "absolute",
+    "relative",
+    "volatility bp (99 %)",
+    "certified",
+    "shapes",
+    "steps",
+    "s",
+)
 
 
 def list_library(shelf: Shelf, entries: Sequence[Entry] = ENTRIES) -> list[dict[str, Any]]:
@@ -32,13 +43,30 @@ def table(records: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], list[tupl
 def _cells(record: dict[str, Any]) -> tuple[str, ...]:
     errors = record.get("errors")
     if errors is None:
-        return (record["name"], "", "not trained", "", "", "", "")
+        return (record["name"], "", "not trained", *[""] * (len(COLUMNS) - 3))
     return (
         record["name"],
         str(record["inputs"]),
         error_text(errors["l1"], errors["l1_se"], errors["l1_low"], errors["l1_high"]),
         number(errors["absolute"]),
         number(errors["relative"]),
+        _volatility(errors),
         f"{record['certified']['share']:.0%}",
-        f"{record['steps']} steps, {record['seconds']:.0f} s",
+        _shapes(record.get("shape")),
+        str(record["steps"]),
+        f"{record['seconds']:.0f}",
     )
+
+
+def _volatility(errors: dict[str, Any]) -> str:
+    """Median and 99 % quantile, of calls and puts on one asset."""
+    if errors.get("volatility_median_bp") is None:
+        return "–"
+    return f"{errors['volatility_median_bp']:.2g} ({errors['volatility_99_bp']:.2g})"
+
+
+def _shapes(report: dict[str, Any] | None) -> str:
+    """The share of inputs at which the shape that is violated most is kept."""
+    if not report or not report["shapes"]:
+        return "–"
+    return f"{1.0 - max(row['share'] for row in report['shapes']):.1%}"

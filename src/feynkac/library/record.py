@@ -3,12 +3,16 @@ r"""What a solution of the library is worth: errors, certified points, where the
 errors      Eq. (9), absolute and relative, on fresh inputs (`analysis/metrics.py`)
 certified   the share of random inputs at which a certificate shows |Φ − u| ≤ 0.001 (1 + |u|)
 map         the error over the domain, from the same certificates (`analysis/error_map.py`)
+shape       where it is not monotone, convex or bounded as it must be (`analysis/shape.py`)
+
+Of calls and puts on one asset, errors are in basis points of implied volatility as well.
 """
 
 from typing import Any
 
 from feynkac.analysis.certificates import Certificate, Effort
 from feynkac.analysis.error_map import error_map
+from feynkac.families.shapes import Shaped
 from feynkac.library.entries import Entry
 from feynkac.sampling.generators import make_generator
 from feynkac.solution import Solution
@@ -44,6 +48,7 @@ def make_record(entry: Entry, solution: Solution, inputs: int = MAP_INPUTS) -> d
             "confidence": found.confidence,
         },
         "map": error_map(domain, points, found).record(),
+        "shape": solution.shape().record() if isinstance(solution.family, Shaped) else None,
     }
 
 
