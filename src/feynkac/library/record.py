@@ -19,7 +19,7 @@ from feynkac.solution import Solution
 
 TOLERANCE = 1e-3  # relative to 1 + |u|
 MAP_INPUTS = 256
-SECONDS = 0.05  # per certificate
+SECONDS = 0.2  # per certificate
 SEED = 3
 
 

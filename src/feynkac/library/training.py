@@ -12,7 +12,6 @@ from feynkac.files import seal, unseal, write_atomically
 from feynkac.library.entries import Entry
 from feynkac.library.record import make_record
 from feynkac.library.shelf import RECORD, Shelf
-from feynkac.methods import Method
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import asked_for
 from feynkac.solution import Solution
@@ -59,15 +58,21 @@ def train_library(
 def _trained(entry: Entry, folder: Path, report: Report | None, again: bool) -> Solution:
     if again:
         (folder / RECORD).unlink(missing_ok=True)
-    settings = {"steps": entry.steps, "seed": entry.seed, "out": folder}
-    return solve(entry.family, entry.method, **settings, report=report, retrain=again)
+    return solve(
+        entry.family,
+        entry.method,
+        steps=entry.steps,
+        seed=entry.seed,
+        out=folder,
+        report=report,
+        retrain=again,
+    )
 
 
 def _differs(entry: Entry, folder: Path) -> bool:
     """Whether the folder holds a run that the entry did not ask for."""
-    files, method = RunFolder(folder), entry.method
-    assert isinstance(method, Method)
-    asked = asked_for(entry.family, method, {"steps": entry.steps, "seed": entry.seed})
+    files = RunFolder(folder)
+    asked = asked_for(entry.family, entry.method, {"steps": entry.steps, "seed": entry.seed})
     return (files.begun or files.finished) and files.run_asked_for(asked) is None
 
 
