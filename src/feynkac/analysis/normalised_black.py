@@ -26,7 +26,7 @@ from feynkac.families.formulas.quadrature import gauss_legendre
 
 ROWS = 2**14  # at a time
 NODES = 7  # of the integral of Y′ over at most a tenth of the length on which it changes
-WIDEST = 0.1
+WIDEST, CURVED = 0.1, 2.5  # that share; the length is |h|, or this where h is smaller
 TERMS, FRACTION_FROM = 60, 3.0  # of the continued fraction; where it starts
 FAR = 6.0  # h + τ beyond which b is b_max minus little
 GUESS_STEPS, MOST_STEPS = 4, 20
@@ -155,7 +155,7 @@ def _mills_slope(u: Tensor) -> Tensor:
 def _mills_difference(h: Tensor, tau: Tensor) -> Tensor:
     """Y(h + τ) − Y(h − τ), for h + τ below 37, with all its digits."""
     found = _mills(h + tau) - _mills(h - tau)
-    near = tau < WIDEST * h.abs().clamp_min(1.0)
+    near = tau < WIDEST * h.abs().clamp_min(CURVED)
     if near.any():
         h, tau = h[near], tau[near]
         nodes, weights = gauss_legendre(2.0 * tau[:, None], NODES)
