@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo test test-all lint format bench docs clean
+.PHONY: help install demo library test test-all lint format bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -17,6 +17,9 @@ install: $(STAMP)  ## create .venv and install feynkac with its development tool
 
 demo: $(STAMP)  ## solve Black–Scholes, print the error table, draw the figures
 	$(BIN)/feynkac demo
+
+library: $(STAMP)  ## train all solutions of the library from scratch; run it again to resume
+	$(BIN)/feynkac library train --all
 
 test: $(STAMP)  ## the tests (under 8 minutes on 2 cores)
 	$(BIN)/pytest -n 2 -q

@@ -36,9 +36,9 @@ def test_a_mapping_and_keywords_say_the_same(solution):
     u = solution(AT)
     assert torch.equal(solution(**AT), u)
     assert torch.equal(solution({"noise": 0.3, "value": 1.5}, x=1.2, t=0.5), u)
-    far = AT | {"x": 1.7}
+    far = AT | {"x": 17.0}
     assert torch.equal(solution(far, extrapolate=True), solution(**far, extrapolate=True))
-    with pytest.raises(fk.InputError, match=r"x = 1\.7 lies outside"):
+    with pytest.raises(fk.InputError, match="x = 17 lies outside"):
         solution(far)
 
 

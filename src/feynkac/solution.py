@@ -17,6 +17,7 @@ from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, make_yardstick
 from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
+from feynkac.analysis.shape import TOLERANCE, ShapeReport, check_parity, check_shape
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
@@ -31,6 +32,7 @@ from feynkac.solution_map import SolutionMap
 ERROR_PATHS = 2**14  # per input of a simulated reference
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
 MAP_SECONDS = 0.02  # for each of many inputs
+SHAPE_INPUTS = 2**13
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,35 @@ class Solution(SolutionMap):
         grid = method.grid if scheme is None and paths is None else None
         paths = None if grid else paths or ERROR_PATHS
         setting = (self.family, scheme or method.scheme, generator, inputs, paths, report)
-        return make_yardstick(*setting, grid=grid).measure(self.network)
+        yardstick = make_yardstick(*setting, grid=grid)
+        return replace(yardstick, family=self.family).measure(self.network)
+
+    def shape(
+        self,
+        inputs: int = SHAPE_INPUTS,
+        *,
+        partner: "Solution | None" = None,
+        tolerance: float = TOLERANCE,
+        seed: int = 4,
+    ) -> ShapeReport:
+        """Whether u is monotone, convex and bounded as its family declares; see `shape.py`.
+
+        Args:
+            inputs: how many to check.
+            partner: the put if this is the call, or the call: checks put–call parity too.
+            tolerance: what counts as a violation, relative to 1 + |u|.
+            seed: of the inputs.
+
+        Example:
+            >>> solution.shape(500).rows[0].sentence
+            'is within the bounds of arbitrage'
+        """
+        points = self.family.domain.sample(inputs, make_generator(seed, "shape"), torch.float64)
+        report = check_shape(self.exactly, self.family, points, tolerance)
+        if partner is None:
+            return report
+        pair = self.exactly, self.family, partner.exactly, partner.family
+        return replace(report, rows=(*report.rows, check_parity(*pair, points, tolerance)))
 
     @torch.inference_mode(False)  # controls are differentiated
     def certify(
@@ -143,8 +173,8 @@ class Solution(SolutionMap):
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
         method, device = self.manifest.run.method, self.network.mean.device
-        values = at if isinstance(at, Tensor) else self.family.domain.join(by_name(at, named))
-        inputs = values.detach().clone().to(device)
+        values = at if isinstance(at, Tensor) else self.reach.join(by_name(at, named))
+        inputs, unit = self.reach.moved(values.detach().clone())
         generator = make_generator(seed, "certificate", device=str(device))
         return certify(
             self.quickly,
@@ -152,12 +182,13 @@ class Solution(SolutionMap):
             method.scheme,
             method.noise,
             self.control,
-            inputs.reshape(-1, inputs.shape[-1]),
+            inputs.reshape(-1, inputs.shape[-1]).to(device),
             generator,
             tolerance,
             effort if effort.aim is not None else replace(effort, aim=self.aim),
             report,
             self.component or 0,
+            unit.flatten(),
         )
 
     @property
@@ -224,9 +255,12 @@ class Solution(SolutionMap):
             >>> solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0).labels
             ['sigma']
         """
-        error = self.model_error(values) if model is None else model
-        others = by_name(known, named)
-        return make_problem(self.exactly, self.family.domain, free, others, values, noise, error)
+        u, others, given = self.u_exactly, by_name(known, named), 0.0 if model is None else model
+        problem = make_problem(u, self.reach, free, others, values, noise, given)
+        if model is not None:
+            return problem
+        unit = self.reach.moved(problem.inputs)[1].squeeze(-1).numpy()
+        return replace(problem, model=unit * self.model_error(problem.values / unit))
 
     @property
     def relative_error(self) -> float:
@@ -240,7 +274,7 @@ class Solution(SolutionMap):
         return float(last.get("l2") or 0.0)
 
     def model_error(self, values: Any) -> Array:
-        """Standard error of this solution where u is about `values`, in the units of u.
+        """Standard error of this solution where u is about `values`, inside its domain.
 
         Example:
             >>> solution.model_error([1.0, 3.0]).shape

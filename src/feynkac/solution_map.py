@@ -12,9 +12,11 @@ from torch import Tensor
 
 from feynkac.analysis.chunks import over_rows, over_values
 from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
+from feynkac.analysis.quoted_errors import price_volatility, read_quote
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.family import Family
+from feynkac.families.reach import Reach
 from feynkac.families.values import At, by_name
 from feynkac.networks.network import Network
 
@@ -57,8 +59,8 @@ class SolutionMap(ABC):
             >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
             torch.Size([2, 2])
         """
-        domain, where = self.family.domain, by_name(at, named)
-        return self._ask(lambda v: partial(self.network, domain, name, v), where, extrapolate)
+        where = by_name(at, named)
+        return self._ask(lambda v: partial(self.u, self.reach, name, v), where, extrapolate)
 
     def hessian(
         self, first: str, second: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
@@ -69,8 +71,10 @@ class SolutionMap(ABC):
             >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        u, domain, where = self.network, self.family.domain, by_name(at, named)
-        return self._ask(lambda v: hessian(u, domain, first, second, v), where, extrapolate)
+        where = by_name(at, named)
+        return self._ask(
+            lambda v: hessian(self.u, self.reach, first, second, v), where, extrapolate
+        )
 
     def along(
         self,
@@ -87,10 +91,10 @@ class SolutionMap(ABC):
             >>> solution.along({"x": 1.0, "t": -1.0}, x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        inputs = self._join(by_name(at, named), extrapolate)
-        changes = self.family.domain.changes(direction).to(inputs)
+        inputs = self.reach.join(by_name(at, named), extrapolate)
+        changes = self.reach.changes(direction).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
-        return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
+        return over_rows(lambda pair: along(self.u, *pair.chunk(2, -1)), both).to(self._dtype)
 
     def greeks(
         self, at: At = None, /, *, extrapolate: bool = False, **named: Any
@@ -116,12 +120,37 @@ class SolutionMap(ABC):
         """
         if not isinstance(self.family, NamedGreeks):
             return {}
-        domain, named = self.family.domain, self.family.greeks.items()
-        return {n: g for n, g in named if all(has_slope(domain, v) for v in g.names)}
+        named = self.family.greeks.items()
+        return {n: g for n, g in named if all(has_slope(self.reach, v) for v in g.names)}
 
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
-        u, domain = self.network, self.family.domain
-        return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+        return self._ask(lambda v: greek_value(self.u, self.reach, greek, v), at, extrapolate)
+
+    def implied_volatility(
+        self, at: At = None, /, *, normal: bool = False, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
+        """The Black volatility of the price u, NaN where none exists.  Shape: leading axes.
+
+        In float64. For families that are `Quoted`. Gradients flow back to inputs that require them.
+
+        Args:
+            at: values by name.
+            normal: the volatility of Bachelier's formula instead, in units of the asset.
+            extrapolate: allow inputs outside the domain.
+            named: the same as keywords.
+
+        Example:
+            >>> solution.implied_volatility(x=9.5, t=[0.5, 0.7], sigma=0.3, strike=11.0).shape
+            torch.Size([2])
+        """
+        family = self.family
+        read_quote(family, family.domain.mean[None])  # first, so that the answer is one sentence
+
+        def volatility(block: Tensor) -> Tensor:
+            prices = self._value(block.to(self.network.mean.device)).to(block)
+            return price_volatility(family, prices[..., None], block, normal)
+
+        return over_values(volatility, self.reach, by_name(at, named), extrapolate)
 
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
@@ -141,12 +170,13 @@ class SolutionMap(ABC):
         """
         names = [over] if isinstance(over, str) else list(over)
         domain, others = self.family.domain, by_name(at, named)
-        axes, where = make_grid(domain, names, points, others)
+        axes, where = make_grid(self.reach, names, points, others)
         value = self(where, extrapolate=True)  # not all of a grid need be allowed
         slopes = self.greeks(where, extrapolate=True) or {
             f"∂u/∂{name}": self.grad(name, where, extrapolate=True) for name in scalars(domain)
         }
-        gone = ~domain.contains(domain.where(None).join(where)).to(value.device)
+        inputs = domain.side_by_side(*domain.broadcast(where))
+        gone = ~domain.contains(self.reach.moved(inputs)[0]).to(value.device)
         tables = {
             name: table.reshape(value.shape).masked_fill(gone, torch.nan)
             for name, table in {"value": value, **slopes}.items()
@@ -162,7 +192,7 @@ class SolutionMap(ABC):
             >>> solution.quickly(solution.family.domain.sample(3, torch.Generator())).shape
             torch.Size([3, 1])
         """
-        return over_rows(lambda block: self.network(block.to(self.network.mean)), inputs)
+        return over_rows(self.u, inputs)
 
     @functools.cached_property
     @torch.inference_mode(False)  # what is kept serves autograd later
@@ -175,14 +205,57 @@ class SolutionMap(ABC):
         """
         return copy.deepcopy(self.network).cpu().double()
 
+    @functools.cached_property
+    def reach(self) -> Reach:
+        """Where u is known: on the domain, and wherever the family's symmetries lead into it.
+
+        Example:
+            >>> solution.reach.domain is solution.family.domain
+            True
+        """
+        return Reach(self.family)
+
+    def u(self, inputs: Tensor) -> Tensor:
+        """u at flat inputs of any dtype, moved into the domain by the family's symmetries.
+
+        Shape: `(…, dim)` → `(…, outputs)`, in the network's dtype.
+
+        Example:
+            >>> solution.u(solution.family.domain.sample(3, torch.Generator())).shape
+            torch.Size([3, 1])
+        """
+        return extended(self.network, self.reach, inputs)
+
+    def u_exactly(self, inputs: Tensor) -> Tensor:
+        """The same in float64, by `exactly`.
+
+        Example:
+            >>> solution.u_exactly(solution.family.domain.sample(3, torch.Generator())).dtype
+            torch.float64
+        """
+        return extended(self.exactly, self.reach, inputs)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.network.mean.dtype
+
     def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
-        """f at the given inputs in the network's dtype, block by block."""
+        """f at the given inputs, block by block, in the network's dtype and on its device."""
         like = self.network.mean
-        return over_values(lambda block: f(block.to(like)), self.family.domain, at, extrapolate)
+        return over_values(lambda block: f(block.to(like.device)), self.reach, at, extrapolate).to(
+            like.dtype
+        )
 
     def _value(self, inputs: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
-            return self.network(inputs).squeeze(-1)  # type: ignore[no-any-return]
+            return self.u(inputs).squeeze(-1)
 
-    def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
-        return self.family.domain.join(at, extrapolate).to(self.network.mean)
+
+def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
+    """The network at flat inputs, also where only symmetries lead into its domain.
+
+    Shape: `(…, dim)` → `(…, outputs)`, in the network's dtype.
+    """
+    moved, factor = reach.moved(inputs)
+    values: Tensor = network(moved.to(network.mean))
+    return factor.to(values) * values

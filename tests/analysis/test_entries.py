@@ -67,21 +67,33 @@ def test_its_errors_are_those_of_the_others(heston):
     assert heston.error_map(8).profiles.keys() == {"t", "kappa", "theta", "rho", "rate", "strike"}
 
 
-def test_there_is_no_derivative_along_what_is_fixed(heston):
-    with pytest.raises(InputError, match="nu is fixed, so u has no derivative in it; there are: x"):
-        heston.grad("nu", X, **AT)
-    with pytest.raises(InputError, match="u is known along x, t, kappa, theta, rho, rate, strike"):
-        heston.along({"nu": 1.0}, X, **AT)
-    slope = heston.along({"t": 1.0}, X, **AT)
-    torch.testing.assert_close(slope, heston.grad("t", X, **AT))
+def test_there_is_no_derivative_along_what_is_fixed():
+    fixed = fk.solve(fk.Heston().on(nu=0.3, rho=-0.5), steps=2, batch_size=64, evaluations=1)
+    at = {name: value for name, value in AT.items() if name != "rho"}
+    with pytest.raises(InputError, match="rho is fixed, so u has no derivative in it; there are: "):
+        fixed.grad("rho", X, **at)
+    with pytest.raises(InputError, match="u is known along x, t, kappa, theta, nu, rate, strike"):
+        fixed.along({"rho": 1.0}, X, **at)
+    slope = fixed.along({"t": 1.0}, X, **at)
+    torch.testing.assert_close(slope, fixed.grad("t", X, **at))
+
+
+def test_a_symmetry_gives_the_derivative_along_what_is_fixed(heston):
+    """A change of ν is one of the unit of time: Euler's relation."""
+    rates = {"kappa": 2.0, "theta": 0.06, "rate": 0.02, "x[1]": 0.05}
+    others = sum(value * heston.grad(name, X, **AT) for name, value in rates.items())
+    expected = (0.5 * heston.grad("t", X, **AT) - others) / 0.3
+    torch.testing.assert_close(heston.grad("nu", X, **AT), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_greeks_along_what_is_fixed_are_left_out():
-    calm = fk.solve(fk.BlackScholes().on(sigma=0.3), steps=2, batch_size=64, evaluations=1)
-    assert sorted(calm.greeks(x=9.5, t=0.5, strike=11.0)) == ["delta", "gamma", "theta"]
-    assert calm.sweep("x", points=3, t=0.5, strike=11.0).values.keys() >= {"value", "delta"}
-    found = answer(calm, {"x": 9.5, "t": 0.5, "strike": 11.0}, greeks=True)
-    assert list(found["partials"]) == list(found["closed_form"]["partials"]) == ["x", "t", "strike"]
+    calm = fk.solve(fk.BlackScholesMerton().on(rate=0.0), steps=2, batch_size=64, evaluations=1)
+    at = {"x": 95.0, "t": 0.5, "sigma": 0.3, "dividend": 0.02, "strike": 100.0}
+    assert sorted(calm.greeks(at)) == ["delta", "gamma", "theta", "vega"]
+    others = {name: value for name, value in at.items() if name != "x"}
+    assert calm.sweep("x", others, points=3).values.keys() >= {"value", "delta"}
+    found = answer(calm, at, greeks=True)
+    assert list(found["partials"]) == list(found["closed_form"]["partials"]) == list(at)
     assert found["greeks"].keys() == found["closed_form"]["greeks"].keys()
 
 

@@ -72,7 +72,7 @@ def test_without_named_greeks_a_sweep_has_first_derivatives(paraboloid, basket):
         ({}, ["rho"], "no variable 'rho'; there are: x, t, sigma, strike"),
         ({"x": [9.1, 9.2, 9.3]}, ["t"], "a sweep starts from one input"),
         ({"x": [[9.1], [9.2]]}, ["t"], "a sweep starts from one input"),
-        ({"x": 11.0}, ["t"], r"x = 11 lies outside \[9, 10\]"),
+        ({"x": 40.0}, ["t"], r"x = 40 lies outside \[9, 10\]"),
     ],
 )
 def test_a_sweep_that_makes_no_sense_is_refused(put, at, over, message):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 import torch
-from scipy import optimize, stats
 
 from feynkac.analysis.observations import Array, Problem
 from feynkac.errors import InputError
@@ -113,7 +113,7 @@ def calibrate(
 def _best_starts(problem: Problem, seed: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
-    theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    theta = np.asarray(scipy.stats.qmc.Sobol(size, rng=seed).random(STARTS))
     allowed = problem.allowed(theta)
     theta = theta[allowed] if allowed.any() else theta
     return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
@@ -132,7 +132,7 @@ def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
 def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
     inside = np.clip(start, 1e-6, 1.0 - 1e-6)
     size = float(np.linalg.norm(problem.residuals(inside))) or 1.0  # gtol is absolute
-    found = optimize.least_squares(
+    found = scipy.optimize.least_squares(
         lambda theta: problem.residuals(theta) / size,
         inside,
         lambda theta: problem.jacobian(theta) / size,
@@ -214,8 +214,8 @@ def _factor(problem: Problem, confidence: float) -> float:
     """Half width of an interval in standard errors."""
     tail = 0.5 + 0.5 * confidence
     if problem.noise is None:
-        return float(stats.t.ppf(tail, max(1, problem.freedom)))
-    return float(stats.norm.ppf(tail))
+        return float(scipy.stats.t.ppf(tail, max(1, problem.freedom)))
+    return float(scipy.stats.norm.ppf(tail))
 
 
 def _unidentified(problem: Problem, spread: Array, directions: Array) -> list[str]:
@@ -257,7 +257,7 @@ def _not_allowed(problem: Problem, theta: Array) -> list[str]:
 def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
     freedom = problem.freedom
     if total is not None:
-        if freedom > 0 and stats.chi2.sf(total, freedom) < SMALL_CHANCE:
+        if freedom > 0 and scipy.stats.chi2.sf(total, freedom) < SMALL_CHANCE:
             return [
                 f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
                 "freedom; the noise is larger than given, or the model is wrong."

@@ -23,10 +23,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import torch
-from scipy.optimize import brentq, linprog
-from scipy.stats import chi2, norm
-from scipy.stats import t as student
 from torch import Tensor
 
 AMPLITUDE = 1.0  # more of it lowers b and raises the variance of g
@@ -87,7 +85,9 @@ def _interval(
     """Of the mean of `each`, which may be off by `bias`."""
     if not (se > 0.0 and math.isfinite(se)):
         return mean - bias, mean + bias
-    few = float(student.ppf(0.5 + 0.5 * confidence, len(each) - 1)) / _critical(0.0, confidence)
+    few = float(scipy.stats.t.ppf(0.5 + 0.5 * confidence, len(each) - 1)) / _critical(
+        0.0, confidence
+    )
     q = few * _critical(bias / se, confidence)
     skewness = ((each - each.mean()) / each.std()).pow(3).mean().item()
     shift = skewness * (2.0 * q * q + 1.0) / (6.0 * len(each) ** 0.5)
@@ -97,12 +97,12 @@ def _interval(
 def _critical(bias: float, confidence: float) -> float:
     """c with  P(|Z + bias| ≤ c) = confidence."""
     if bias > 10.0:
-        return bias + float(norm.ppf(confidence))
+        return bias + float(scipy.stats.norm.ppf(confidence))
 
     def excess(c: float) -> float:
         return 0.5 * (math.erf((c - bias) / SQRT_2) + math.erf((c + bias) / SQRT_2)) - confidence
 
-    return float(brentq(excess, 0.0, bias + 10.0))
+    return float(scipy.optimize.brentq(excess, 0.0, bias + 10.0))
 
 
 class Rule(NamedTuple):
@@ -139,7 +139,8 @@ def least_biased_rule() -> Rule:
         True
     """
     z = np.linspace(0.0, FAR, 241)
-    excess = 2.0 * (norm.pdf(z) - z * norm.cdf(-z))  # E|z + Z| − |z|
+    law = scipy.stats.norm
+    excess = 2.0 * (law.pdf(z) - z * law.cdf(-z))  # E|z + Z| − |z|
     left, right = [], []
     for degrees in DEGREES:
         terms = np.stack([_smoothed(z, width, degrees) for width in WIDTHS], axis=1)
@@ -151,14 +152,14 @@ def least_biased_rule() -> Rule:
     right += [np.full_like(z, AMPLITUDE)] * 2
     goal = [0.0] * len(WIDTHS) + [1.0]
     bounds = [(None, None)] * len(WIDTHS) + [(0, None)]
-    found = linprog(goal, np.vstack(left), np.concatenate(right), bounds=bounds)
+    found = scipy.optimize.linprog(goal, np.vstack(left), np.concatenate(right), bounds=bounds)
     return Rule(tuple(found.x[:-1]), float(found.x[-1]))
 
 
 def _smoothed(z: np.ndarray, width: float, degrees: int | None, nodes: int = 200) -> np.ndarray:
     """E r exp(−((z + Z)/r)² / 2 width²),  r = ŝ/s with r² ~ χ²/degrees."""
     chances = (np.arange(nodes) + 0.5) / nodes
-    r = np.ones(1) if degrees is None else np.sqrt(chi2.ppf(chances, degrees) / degrees)
+    r = np.ones(1) if degrees is None else np.sqrt(scipy.stats.chi2.ppf(chances, degrees) / degrees)
     v = (width * r) ** 2
     values = r * np.sqrt(v / (1.0 + v)) * np.exp(-0.5 * z[:, None] ** 2 / (1.0 + v))
     mean: np.ndarray = values.mean(1)

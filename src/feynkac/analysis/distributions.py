@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy import stats
 from torch import Tensor
 
 from feynkac.errors import InputError
@@ -78,7 +78,7 @@ class Inputs:
     def _draw(self, count: int, generator: torch.Generator) -> Tensor:
         normal = torch.randn(count, self.domain.dim, generator=generator, dtype=torch.float64)
         row = torch.randint(2**62, (count,), generator=generator)
-        uniform = stats.norm.cdf(normal.numpy() @ self._root().T)
+        uniform = scipy.stats.norm.cdf(normal.numpy() @ self._root().T)
         return self.transform(uniform, row, generator)
 
     def transform(

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
-from scipy.stats import t as student
 from torch import Tensor
 
 from feynkac.analysis.estimators import Estimator, Sample
+from feynkac.analysis.student import student_quantile
 from feynkac.families.family import jumps
 
 clock = time.perf_counter
@@ -90,7 +90,7 @@ def interval(
     count = len(found.value)
     used = replicates or count
     chance = 0.5 * NORMAL * (1.0 - confidence)
-    quantile = float(student.ppf(1.0 - chance, used - 1)) / math.sqrt(used)
+    quantile = student_quantile(1.0 - chance, used - 1) / math.sqrt(used)
     correction = found.gap / (2 ** (estimator.order or 1) - 1)
     values = found.value + torch.where(extrapolated, correction, 0.0)
     value, se = values.mean(0), values.std(0)

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 import torch
-from scipy import stats
 
 from feynkac.analysis.distributions import Array, Inputs
 from feynkac.analysis.partials import Map
@@ -63,8 +63,7 @@ class Uncertainty:
 
     Example:
         >>> import feynkac as fk
-        >>> from scipy import stats
-        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>>         >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
         >>> found = solution.uncertainty({"sigma": stats.norm(0.3, 0.05)}, samples=1000)
         >>> found.mean.error > 0
         True
@@ -232,8 +231,7 @@ class SobolIndices:
 
     Example:
         >>> import feynkac as fk
-        >>> from scipy import stats
-        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>>         >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
         >>> sorted(solution.sobol_indices(base=64).total)
         ['sigma', 'strike', 't', 'x']
     """
@@ -312,7 +310,7 @@ def _shares(
 ) -> dict[str, Statistic]:
     """From 95 % intervals; a share is cos² of an angle, and one minus that is its sin²."""
     network = _turned(np.sqrt(np.clip(values, 0.0, 1.0)), angle, 2)
-    return _figures(columns, values, half_widths / float(stats.norm.ppf(0.975)), network)
+    return _figures(columns, values, half_widths / float(scipy.stats.norm.ppf(0.975)), network)
 
 
 def _figures(

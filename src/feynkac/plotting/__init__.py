@@ -12,13 +12,16 @@ from feynkac.plotting.pictures import (
     sweep,
     uncertainty,
 )
+from feynkac.plotting.smile import smile, surface
 
 __all__ = [
     "calibration",
     "error_map",
     "history",
     "posterior",
+    "smile",
     "sobol_indices",
+    "surface",
     "sweep",
     "uncertainty",
 ]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import torch
-from scipy import special
 from torch import Tensor
 
 from feynkac.families.measures.measure import (
@@ -96,4 +96,4 @@ class Beta(Quantiles):
         first, last = (np.clip(a / (a + b) + side * reach, 0.0, 1.0) for side in (-1.0, 1.0))
         inner = first + (last - first) * (1.0 - np.cos(np.linspace(0.0, np.pi, TABLE_NODES))) / 2.0
         y = np.concatenate([np.zeros_like(a), inner, np.ones_like(a)], axis=-1)
-        return torch.as_tensor(y), torch.as_tensor(special.betainc(a, b, y))
+        return torch.as_tensor(y), torch.as_tensor(scipy.special.betainc(a, b, y))
