@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.chunks import over_rows, over_values
-from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
+from feynkac.analysis.partials import Map, along, greek_value, has_slope, hessian, partial, traced
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.family import Family
+from feynkac.families.reach import Reach
 from feynkac.families.values import At, by_name
 from feynkac.networks.network import Network
 
@@ -57,8 +58,8 @@ class SolutionMap(ABC):
             >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
             torch.Size([2, 2])
         """
-        domain, where = self.family.domain, by_name(at, named)
-        return self._ask(lambda v: partial(self.network, domain, name, v), where, extrapolate)
+        where = by_name(at, named)
+        return self._ask(lambda v: partial(self.u, self.reach, name, v), where, extrapolate)
 
     def hessian(
         self, first: str, second: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
@@ -69,8 +70,8 @@ class SolutionMap(ABC):
             >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        u, domain, where = self.network, self.family.domain, by_name(at, named)
-        return self._ask(lambda v: hessian(u, domain, first, second, v), where, extrapolate)
+        where = by_name(at, named)
+        return self._ask(lambda v: hessian(self.u, self.reach, first, second, v), where, extrapolate)
 
     def along(
         self,
@@ -87,10 +88,10 @@ class SolutionMap(ABC):
             >>> solution.along({"x": 1.0, "t": -1.0}, x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        inputs = self._join(by_name(at, named), extrapolate)
-        changes = self.family.domain.changes(direction).to(inputs)
+        inputs = self.reach.join(by_name(at, named), extrapolate)
+        changes = self.reach.changes(direction).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
-        return over_rows(lambda pair: along(self.network, *pair.chunk(2, -1)), both)
+        return over_rows(lambda pair: along(self.u, *pair.chunk(2, -1)), both).to(self._dtype)
 
     def greeks(
         self, at: At = None, /, *, extrapolate: bool = False, **named: Any
@@ -116,12 +117,11 @@ class SolutionMap(ABC):
         """
         if not isinstance(self.family, NamedGreeks):
             return {}
-        domain, named = self.family.domain, self.family.greeks.items()
-        return {n: g for n, g in named if all(has_slope(domain, v) for v in g.names)}
+        named = self.family.greeks.items()
+        return {n: g for n, g in named if all(has_slope(self.reach, v) for v in g.names)}
 
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
-        u, domain = self.network, self.family.domain
-        return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+        return self._ask(lambda v: greek_value(self.u, self.reach, greek, v), at, extrapolate)
 
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
@@ -162,27 +162,61 @@ class SolutionMap(ABC):
             >>> solution.quickly(solution.family.domain.sample(3, torch.Generator())).shape
             torch.Size([3, 1])
         """
-        return over_rows(lambda block: self.network(block.to(self.network.mean)), inputs)
+        return over_rows(self.u, inputs)
 
     @functools.cached_property
     @torch.inference_mode(False)  # what is kept serves autograd later
-    def exactly(self) -> Network:
-        """The network in float64, for optimisers that look at the last digits.
+    def exactly(self) -> Map:
+        """u in float64, for optimisers that look at the last digits.
 
         Example:
-            >>> solution.exactly.mean.dtype
+            >>> solution.exactly(solution.family.domain.sample(3, torch.Generator())).dtype
             torch.float64
         """
-        return copy.deepcopy(self.network).cpu().double()
+        return functools.partial(extended, copy.deepcopy(self.network).cpu().double(), self.reach)
+
+    @functools.cached_property
+    def reach(self) -> Reach:
+        """Where u is known: on the domain, and wherever the family's symmetries lead into it.
+
+        Example:
+            >>> solution.reach.domain is solution.family.domain
+            True
+        """
+        return Reach(self.family)
+
+    def u(self, inputs: Tensor) -> Tensor:
+        """u at flat inputs of any dtype, moved into the domain by the family's symmetries.
+
+        Shape: `(…, dim)` → `(…, outputs)`, in the network's dtype.
+
+        Example:
+            >>> solution.u(solution.family.domain.sample(3, torch.Generator())).shape
+            torch.Size([3, 1])
+        """
+        return extended(self.network, self.reach, inputs)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self.network.mean.dtype
 
     def _ask(self, f: Callable[[Tensor], Tensor], at: dict[str, Any], extrapolate: bool) -> Tensor:
-        """f at the given inputs in the network's dtype, block by block."""
+        """f at the given inputs, block by block, in the network's dtype and on its device."""
         like = self.network.mean
-        return over_values(lambda block: f(block.to(like)), self.family.domain, at, extrapolate)
+        return over_values(lambda block: f(block.to(like.device)), self.reach, at, extrapolate).to(
+            like.dtype
+        )
 
     def _value(self, inputs: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
-            return self.network(inputs).squeeze(-1)  # type: ignore[no-any-return]
+            return self.u(inputs).squeeze(-1)
 
-    def _join(self, at: dict[str, Any], extrapolate: bool) -> Tensor:
-        return self.family.domain.join(at, extrapolate).to(self.network.mean)
+
+def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
+    """The network at flat inputs, also where only symmetries lead into its domain.
+
+    Shape: `(…, dim)` → `(…, outputs)`, in the network's dtype.
+    """
+    moved, factor = reach.moved(inputs)
+    values: Tensor = network(moved.to(network.mean))
+    return factor.to(values) * values

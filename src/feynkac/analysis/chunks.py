@@ -11,6 +11,7 @@ from torch import Tensor
 
 from feynkac.analysis.partials import Map, traced
 from feynkac.families.domain import Domain
+from feynkac.families.reach import Reach
 
 ROWS = 2**13  # a second derivative takes about ten kilobytes per row
 
@@ -29,7 +30,7 @@ def over_rows(u: Map, inputs: Tensor, rows: int = ROWS) -> Tensor:
 
 def over_values(
     f: Callable[[Tensor], Tensor],
-    domain: Domain,
+    domain: Domain | Reach,
     at: Mapping[str, Any],
     extrapolate: bool = False,
     rows: int = ROWS,

@@ -18,12 +18,15 @@ from feynkac.errors import InputError
 from feynkac.families.capabilities import Greek
 from feynkac.families.domain import Domain
 from feynkac.families.names import Place
+from feynkac.families.reach import Reach
 
 Map = Callable[[Tensor], Tensor]
 """A solution map on flat inputs: `(N, dim)` → `(N, 1)`, each row on its own."""
+Variables = Domain | Reach
+"""Names of the inputs, and which of them u has slopes in."""
 
 
-def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
+def partial(u: Map, variables: Variables, name: str, inputs: Tensor) -> Tensor:
     """∂u/∂name, of a variable or one entry.  Shape: `(…, dim)` → `(…, *shape of the variable)`.
 
     Example:
@@ -32,7 +35,7 @@ def partial(u: Map, domain: Domain, name: str, inputs: Tensor) -> Tensor:
         >>> partial(lambda v: v[..., :1] * v[..., 1:] ** 2, domain, "t", torch.tensor([[2.0, 3.0]]))
         tensor([12.])
     """
-    place = _moving(domain, name)
+    place = _moving(variables, name)
     return _shaped(gradient(u, inputs)[..., place.columns], place)
 
 
@@ -42,7 +45,7 @@ def gradient(u: Map, inputs: Tensor) -> Tensor:
         return _gradient(u, at)
 
 
-def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> Tensor:
+def hessian(u: Map, variables: Variables, first: str, second: str, inputs: Tensor) -> Tensor:
     """∂²u/∂first∂second.  Shape: `(…, dim)` → `(…, *shape of first, *shape of second)`.
 
     Example:
@@ -52,7 +55,7 @@ def hessian(u: Map, domain: Domain, first: str, second: str, inputs: Tensor) -> 
         >>> hessian(u, domain, "x", "t", torch.tensor([[2.0, 3.0]]))
         tensor([6.])
     """
-    rows, columns = _moving(domain, first), _moving(domain, second)
+    rows, columns = _moving(variables, first), _moving(variables, second)
     with differentiable(inputs) as at:
         slopes, pull = _pull_back(lambda v: _gradient(u, v)[..., rows.columns], at)
         units = torch.eye(slopes.shape[-1], dtype=slopes.dtype, device=slopes.device)
@@ -68,18 +71,18 @@ def along(u: Map, inputs: Tensor, direction: Tensor) -> Tensor:
     return slope.squeeze(-1)
 
 
-def greek_value(u: Map, domain: Domain, greek: Greek, inputs: Tensor) -> Tensor:
+def greek_value(u: Map, variables: Variables, greek: Greek, inputs: Tensor) -> Tensor:
     """A first or second derivative.  Shape: `(…, dim)` → `(…, *shape of its first variable)`."""
-    place, *others = (_moving(domain, name) for name in greek.names)
+    place, *others = (_moving(variables, name) for name in greek.names)
     first, *rest = greek.names
     if not rest:
-        return greek.sign * partial(u, domain, first, inputs)
+        return greek.sign * partial(u, variables, first, inputs)
     if len(rest) > 1 or (rest[0] != first and others[0].size > 1):
         raise InputError(
             f"{greek.names} is not a Greek: expected one variable, or two, the second being the "
             "first again or a scalar."
         )
-    block = hessian(u, domain, first, rest[0], inputs)
+    block = hessian(u, variables, first, rest[0], inputs)
     columns = block.reshape((*inputs.shape[:-1], place.size, others[0].size))
     kept = columns.diagonal(dim1=-2, dim2=-1) if first == rest[0] else columns[..., 0]
     return greek.sign * _shaped(kept, place)
@@ -140,7 +143,7 @@ def _total(values: Tensor, inputs: Tensor) -> Tensor:
     return values.sum()
 
 
-def has_slope(domain: Domain, name: str) -> bool:
+def has_slope(variables: Variables, name: str) -> bool:
     """Whether u is known along a variable, since it is not fixed, not even in part.
 
     Example:
@@ -149,14 +152,14 @@ def has_slope(domain: Domain, name: str) -> bool:
         >>> has_slope(domain, "x"), has_slope(domain, "sigma")
         (True, False)
     """
-    return bool(domain.varies[domain.place(name).columns].all())
+    return bool(variables.varies[variables.place(name).columns].all())
 
 
-def _moving(domain: Domain, name: str) -> Place:
+def _moving(variables: Variables, name: str) -> Place:
     """The place of what u is differentiated in."""
-    place = domain.place(name)
-    if not has_slope(domain, name):
-        free = ", ".join(domain.free)
+    place = variables.place(name)
+    if not has_slope(variables, name):
+        free = ", ".join(variables.free)
         raise InputError(f"{name} is fixed, so u has no derivative in it; there are: {free}.")
     return place
 

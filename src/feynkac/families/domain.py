@@ -143,11 +143,15 @@ class Domain:
             >>> Domain(x=Box([0, 1], [0, 2]), t=Box(0, 1), sigma=Fixed(0.3)).free
             ['x[1]', 't']
         """
+        return self.names_of(self.varies)
+
+    def names_of(self, chosen: Tensor) -> list[str]:
+        """Variables, or single entries of them, that a mask `(dim,)` chooses."""
         found: list[str] = []
         for name, where in self.slices().items():
-            moves = self.varies[where].tolist()
-            some = zip(self.entries[where], moves, strict=True)
-            found += [name] if all(moves) else [entry for entry, free in some if free]
+            here = chosen[where].tolist()
+            some = zip(self.entries[where], here, strict=True)
+            found += [name] if all(here) else [entry for entry, wanted in some if wanted]
         return found
 
     @property
@@ -297,16 +301,15 @@ class Domain:
             InputError: an unknown or missing name, a wrong shape, a value that is not finite, or,
                 unless `extrapolate`, one outside the domain.
         """
-        lead, parts = self._broadcast(values)
-        return self._flat(lead, parts, extrapolate)
+        return self.checked(self.side_by_side(*self.broadcast(values)), extrapolate)
 
     def blocks(
         self, values: Mapping[str, Any], extrapolate: bool, rows: int
     ) -> tuple[tuple[int, ...], Iterator[Tensor]]:
         """The leading axes of `join`, and its rows in order, in pieces `(≤ rows, dim)`."""
-        lead, parts = self._broadcast(values)
+        lead, parts = self.broadcast(values)
         pieces = (
-            self._flat(axes, part, extrapolate).reshape(-1, self.dim)
+            self.checked(self.side_by_side(axes, part), extrapolate).reshape(-1, self.dim)
             for axes, part in in_blocks(lead, parts, rows)
         )
         return lead, pieces
@@ -314,14 +317,9 @@ class Domain:
     def changes(self, direction: Mapping[str, Any]) -> Tensor:
         """A change of each variable by name, 0 where none is given.  Shape: `(…, dim)`."""
         still = dict.fromkeys(self.measures, 0.0) | dict(direction)
-        lead, parts = self._broadcast(still)
-        change = self._side_by_side(lead, parts)
-        if (seen(change) != 0.0)[..., ~self.varies].any():
-            free = ", ".join(self.free)
-            raise InputError(f"u is known along {free} only, the others are fixed; omit them.")
-        return change
+        return self.side_by_side(*self.broadcast(still))
 
-    def _broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
+    def broadcast(self, values: Mapping[str, Any]) -> tuple[tuple[int, ...], list[Tensor]]:
         """The common leading axes, and every variable expanded to them."""
         tensors = as_variables(values, self.measures)
         leads = [v.shape[: v.ndim - len(self.measures[n].shape)] for n, v in tensors.items()]
@@ -332,7 +330,7 @@ class Domain:
             raise InputError(f"the shapes of the inputs do not broadcast: {shapes}.") from error
         return lead, [v.expand((*lead, *self.measures[n].shape)) for n, v in tensors.items()]
 
-    def _side_by_side(self, lead: tuple[int, ...], parts: list[Tensor]) -> Tensor:
+    def side_by_side(self, lead: tuple[int, ...], parts: list[Tensor]) -> Tensor:
         """Shape: `(*lead, dim)`, float64."""
         flat = [
             v.to(torch.float64).reshape((*lead, size))
@@ -340,9 +338,8 @@ class Domain:
         ]
         return torch.cat(flat, dim=-1)
 
-    def _flat(self, lead: tuple[int, ...], parts: list[Tensor], extrapolate: bool) -> Tensor:
-        """Checked inputs.  Shape: `(*lead, dim)`."""
-        inputs = self._side_by_side(lead, parts)
+    def checked(self, inputs: Tensor, extrapolate: bool = False) -> Tensor:
+        """Flat inputs, if they are in the domain; rounding is undone.  Shape: `(…, dim)`."""
         self._check_values(inputs, extrapolate)
         if extrapolate:
             return inputs
@@ -368,15 +365,16 @@ class Domain:
 
     def contains(self, inputs: Tensor) -> Tensor:
         """Which flat inputs lie in the domain (up to rounding).  Shape: `(…, dim)` → `(…,)`."""
-        return self._inside(inputs).all(-1) & self.allowed(self.nearest(inputs))
+        return self.inside(inputs).all(-1) & self.allowed(self.nearest(inputs))
 
-    def _inside(self, inputs: Tensor) -> Tensor:
+    def inside(self, inputs: Tensor) -> Tensor:
+        """Which entries lie in the box (up to rounding).  Shape: `(…, dim)` → `(…, dim)`."""
         low, high = self._low.to(inputs.device), self._high.to(inputs.device)
         slack, value = ROUNDING * torch.maximum(low.abs(), high.abs()), inputs.double()
         return (value >= low - slack) & (value <= high + slack)
 
     def _check_values(self, inputs: Tensor, extrapolate: bool) -> None:
-        finite, inside = inputs.isfinite(), self._inside(inputs)
+        finite, inside = inputs.isfinite(), self.inside(inputs)
         good = finite & (inside | self.varies.to(inputs.device)) if extrapolate else finite & inside
         if not seen(good).all():
             refuse(inputs, good, self.entries, self.bounds)

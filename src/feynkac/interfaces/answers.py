@@ -18,7 +18,7 @@ def answer(
     """Value and, on request, all first derivatives and named Greeks at one input."""
     result: Numbers = {"at": at, "value": _plain(solution(at, extrapolate=extrapolate))}
     if greeks:
-        names = solution.family.domain.free
+        names = solution.reach.free
         named = solution.greeks(at, extrapolate=extrapolate)
         result["partials"] = {
             n: _plain(solution.grad(n, at, extrapolate=extrapolate)) for n in names
@@ -34,17 +34,17 @@ def _closed_form(
     family = solution.family
     if not isinstance(family, ClosedForm):
         return None
-    domain = family.domain
-    inputs = domain.join(at, extrapolate)
+    reach = solution.reach
+    inputs = reach.join(at, extrapolate)
 
     def u(flat: Tensor) -> Tensor:
-        return family.closed_form(*domain.split(flat))
+        return family.closed_form(*family.domain.split(flat))
 
     result: Numbers = {"value": _plain(u(inputs).squeeze(-1))}
     if greeks:
-        result["partials"] = {n: _plain(partial(u, domain, n, inputs)) for n in domain.free}
+        result["partials"] = {n: _plain(partial(u, reach, n, inputs)) for n in reach.free}
         named = solution.named_greeks.items()
-        result["greeks"] = {n: _plain(greek_value(u, domain, g, inputs)) for n, g in named}
+        result["greeks"] = {n: _plain(greek_value(u, reach, g, inputs)) for n, g in named}
     return result
 
 
