@@ -52,6 +52,13 @@ class Problem:
     """Standard deviation of each value, `(n,)`; None: unknown, and equal for all."""
     model: Array
     """Standard error of u at each observation, `(n,)`."""
+    relative: bool = False
+    """Whether the noise is known up to a common factor only."""
+
+    @property
+    def noise_is_known(self) -> bool:
+        """Not just up to a factor."""
+        return self.noise is not None and not self.relative
 
     @cached_property
     def columns(self) -> list[int]:
@@ -71,9 +78,11 @@ class Problem:
 
     @cached_property
     def scale(self) -> Array:
-        """s, or 1 where the noise is unknown."""
+        """s; where the noise is unknown, 1 or what is known of it."""
         if self.noise is None:
             return np.ones(len(self.values))
+        if self.relative:
+            return self.noise
         return np.sqrt(self.noise**2 + len(self.values) * self.model**2)
 
     @cached_property
@@ -97,6 +106,11 @@ class Problem:
         """From the unit cube to the variables' own units."""
         low, high = self.bounds
         return low + theta * (high - low)
+
+    def unit(self, values: Array) -> Array:
+        """From the variables' own units to the unit cube."""
+        low, high = self.bounds
+        return np.asarray((values - low) / (high - low))
 
     def at(self, theta: Array, rows: slice = ALL) -> Tensor:
         """Flat inputs of some of the observations.  Shape: θ `(…, p)` → `(…, rows, dim)`."""

@@ -104,11 +104,7 @@ class Table:
         """Years to maturity."""
         role = next((role for role in TIMES if role in self.columns), None)
         if role is None:
-            found = ", ".join(self.sheet.header)
-            raise InputError(
-                f"{self.sheet.name} has no column for the maturity; it has: {found}. Name it, as "
-                "in --column maturity=EXPIRY."
-            )
+            raise self.missing("the maturity", "maturity", "EXPIRY")
         cells = self.cells(role)
         if role is not Role.MATURITY:
             years = self.numbers(role) * UNITS[UNIT_OF[role]]
@@ -148,7 +144,7 @@ class Table:
         if not self.has(Role.DATE):
             raise InputError(
                 f"{self.sheet.name} has dates of expiry, but says not of which day its quotes are; "
-                "add --date 2027-01-31, or a column `quote date`."
+                "add `date=2027-01-31`, or a column `quote date`."
             )
         cells = self.cells(Role.DATE)
         days = [parse_date(cell, by_day) for cell in cells]
@@ -157,6 +153,13 @@ class Table:
         if not any(days):
             raise InputError(f"{cells[0]!r} is not a date; expected one such as 2027-01-31.")
         return days
+
+    def missing(self, what: str, role: str, name: str, advice: str = "") -> InputError:
+        """An error that says which column there is not, and what there is."""
+        return InputError(
+            f"{self.sheet.name} has no column for {what}; it has: {', '.join(self.sheet.header)}. "
+            f"{advice}Name it, as in `columns={{{role!r}: {name!r}}}`."
+        )
 
     def dropped(self) -> list[Dropped]:
         """What is not used, in the order of the sheet."""

@@ -2,7 +2,6 @@ r"""Bond quotes from a table:  P = e^{−yt},  y continuously compounded."""
 
 import numpy as np
 
-from feynkac.errors import InputError
 from feynkac.market.assembling import HIGHEST_RATE, Table
 from feynkac.market.columns import Role
 from feynkac.market.quotes import Array, BondQuotes, Reading
@@ -27,10 +26,7 @@ def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
     t = table.times()
     role = next((role for role in (*YIELDS, *PRICES) if role in table.columns), None)
     if role is None:
-        raise InputError(
-            f"{table.sheet.name} has no column for the yield or the price of a bond; it has: "
-            f"{', '.join(table.sheet.header)}. Name it, as in --column yield=ZERO."
-        )
+        raise table.missing("the yield or the price of a bond", "yield", "ZERO")
     half = None
     if role in YIELDS:
         zero = table.fractions(role, HIGHEST_RATE)

@@ -39,7 +39,7 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
         for i, cell in columns:
             rows.append([row[0], cell, row[i], *(values[i] for values in extra.values())])
             numbers.append(number)
-    said = "" if value else f"; the cells are taken as {what} (--values price for prices)"
+    said = "" if value else f"; the cells are taken as {what} (`values=price` for prices)"
     notes = [*sheet.notes, f"a matrix: {note}{said}."]
     header = [down.value, across.value, what.value, *(role.value for role in extra)]
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)

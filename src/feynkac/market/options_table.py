@@ -6,7 +6,6 @@ r"""Option quotes from a table: levels, forwards and discounting, mid prices, an
 import numpy as np
 
 from feynkac.analysis.implied_volatility import black_price, black_vega, implied_volatility
-from feynkac.errors import InputError
 from feynkac.market.assembling import CALLS, HIGHEST_RATE, HIGHEST_VOLATILITY, PUTS, Table
 from feynkac.market.columns import Role
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
@@ -68,15 +67,13 @@ def _carry(table: Table, t: Array) -> tuple[Array, Array]:
         rate = table.fractions(R.RATE, HIGHEST_RATE)
         discount = np.exp(-rate * t)
     else:
-        table.notes.append("no rate is given: 0 is taken (--rate 0.03).")
+        table.notes.append("no rate is given: 0 is taken (`rate=0.03`).")
         rate, discount = np.zeros(len(table)), np.ones(len(table))
     if table.has(R.FORWARD):
         return table.numbers(R.FORWARD), discount
     if not table.has(R.SPOT):
-        raise InputError(
-            f"{table.sheet.name} has no column for the spot or the forward price; it has: "
-            f"{', '.join(table.sheet.header)}. Give --spot 100, or name it: --column forward=F."
-        )
+        advice = "Give `spot=100`. "
+        raise table.missing("the spot or the forward price", "forward", "F", advice)
     return table.numbers(R.SPOT) * np.exp((rate - dividend) * t), discount
 
 
@@ -97,11 +94,8 @@ def _strikes(table: Table, forward: Array) -> Array:
         table.notes.append("log-moneyness is ln(strike / forward).")
         return np.asarray(np.exp(table.numbers(R.LOG_MONEYNESS)) * forward)
     delta = any(name.lower() == "delta" for name in table.sheet.header)
-    hint = "deltas are not read; " if delta else ""
-    raise InputError(
-        f"{table.sheet.name} has no column for the strike; it has: "
-        f"{', '.join(table.sheet.header)}. {hint}Name it, as in --column strike=K."
-    )
+    advice = "Deltas are not read. " if delta else ""
+    raise table.missing("the strike", "strike", "K", advice)
 
 
 def _base(table: Table, forward: Array) -> Array:
@@ -115,12 +109,9 @@ def _in_price(table: Table, values: Role | None) -> bool:
         role in table.columns for role in (R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY)
     )
     if not (prices or volatilities):
-        raise InputError(
-            f"{table.sheet.name} has no column for the price or the volatility; it has: "
-            f"{', '.join(table.sheet.header)}. Name it, as in --column price=LAST."
-        )
+        raise table.missing("the price or the volatility", "price", "LAST")
     if prices and volatilities and values is None:
-        table.notes.append("prices and volatilities are quoted: prices count (--values volatility).")
+        table.notes.append("prices and volatilities are quoted: prices count (`values=volatility`).")
     return prices and not (volatilities and values is R.VOLATILITY)
 
 

@@ -70,7 +70,8 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
         shown = ", ".join(repr(cell) for cell in kept[0][1][:8])
         raise InputError(
             f"{path} has no header that names a strike or a maturity beside a price, a volatility "
-            f"or a yield; its first line has {shown}. Name the columns, as in --column strike=K."
+            f"or a yield; its first line has {shown}. Name the columns, as in "
+            "`columns={'strike': 'K'}`."
         )
     if first:
         notes.append(f"the header is in line {kept[first][0]}.")

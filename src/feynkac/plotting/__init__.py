@@ -12,12 +12,14 @@ from feynkac.plotting.pictures import (
     sweep,
     uncertainty,
 )
+from feynkac.plotting.smiles import smiles
 
 __all__ = [
     "calibration",
     "error_map",
     "history",
     "posterior",
+    "smiles",
     "sobol_indices",
     "sweep",
     "uncertainty",

@@ -1,0 +1,251 @@
+r"""Quotes as inputs of a family, at the level where it was solved:
+
+    price = factor · u(inputs) + shift,     factor = s D / D̂,   shift from put–call parity.
+
+The family's own forward must be the quoted one, F = s F̂, with strikes K = s K̂: so dividends and
+rates that the family does not know are in its spot and in the factor. A family that is homogeneous
+in spot and strike takes another s for each quote, every other family one s for all. Its parameters
+are then those at prices divided by s.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from feynkac.errors import InputError
+from feynkac.families.capabilities import Quoted
+from feynkac.families.domain import ROUNDING, Domain
+from feynkac.families.family import Family
+from feynkac.families.measures.box import Box
+from feynkac.families.scaling import scalings
+from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
+
+SMALL = 1e-9
+STRIKE, RATE, DIVIDEND, TIME = "strike", "rate", "dividend", "t"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Quotes that the family covers, and what it must be asked for them."""
+
+    quotes: Quotes
+    domain: Domain
+    """The family's; where its formula is asked, wide enough for all quotes."""
+    known: dict[str, Any]
+    """Values by name, `(n,)` each."""
+    free: tuple[str, ...]
+    factor: Array
+    shift: Array
+    notes: list[str]
+
+    @property
+    def observed(self) -> Array:
+        """Quoted prices as values of u."""
+        return (self.quotes.price - self.shift) / self.factor
+
+
+def place(
+    family: Family,
+    quotes: Quotes,
+    given: Mapping[str, Any],
+    free: Sequence[str] | None,
+    anywhere: bool,
+) -> Placed:
+    """The quotes at the family's level.
+
+    Args:
+        family: Heston and the like for options, Vasicek and the like for bonds.
+        quotes: from a sheet.
+        given: other variables that are known.
+        free: variables to find; by default all that quotes and `given` leave open.
+        anywhere: whether u is known outside the box too, as a formula is.
+    """
+    if isinstance(quotes, BondQuotes):
+        return _place_bonds(family, quotes, given, free, anywhere)
+    if isinstance(quotes, OptionQuotes):
+        return _place_options(family, quotes, given, free, anywhere)
+    raise InputError(f"expected quotes of options or bonds, got {type(quotes).__name__}.")
+
+
+def _place_bonds(
+    family: Family,
+    quotes: BondQuotes,
+    given: Mapping[str, Any],
+    free: Sequence[str] | None,
+    anywhere: bool,
+) -> Placed:
+    if isinstance(family, Quoted) or not _pays_one(family):
+        raise InputError(
+            f"the sheet quotes bonds, but {family.name()} does not price them; use vasicek or cir."
+        )
+    columns, ones = {TIME: quotes.t}, np.ones(len(quotes))
+    return _placed(family, quotes, columns, ones, 0.0 * ones, given, free, anywhere, [])
+
+
+def _pays_one(family: Family) -> bool:
+    generator = torch.Generator().manual_seed(0)
+    x, _, p = family.domain.split(family.domain.sample(8, generator, torch.float64))
+    return bool((family.initial(x, p) == 1.0).all())
+
+
+def _place_options(
+    family: Family,
+    quotes: OptionQuotes,
+    given: Mapping[str, Any],
+    free: Sequence[str] | None,
+    anywhere: bool,
+) -> Placed:
+    domain = family.domain
+    if not isinstance(family, Quoted) or STRIKE not in domain.measures:
+        raise InputError(
+            f"the sheet quotes calls and puts, but {family.name()} does not price them; use a "
+            "model of one asset with a strike, such as heston, sabr or cev."
+        )
+    asset = domain.entries[0]
+    columns = {TIME: quotes.t, **_rates(domain, quotes)}
+    forward, discount, call = _quoted(family, columns)
+    spot = domain.mean[0].item() * quotes.forward / forward  # the family's F is proportional to it
+    s, notes = _levels(family, spot, quotes.strike)
+    columns |= {asset: spot / s, STRIKE: quotes.strike / s}
+    parity = quotes.discount * (quotes.strike - quotes.forward)  # of a put less a call
+    shift = np.where(quotes.call == call, 0.0, np.where(quotes.call, -parity, parity))
+    factor = s * quotes.discount / discount
+    return _placed(family, quotes, columns, factor, shift, given, free, anywhere, notes)
+
+
+def _rates(domain: Domain, quotes: OptionQuotes) -> dict[str, Array]:
+    """Rates and dividends that the family has, as near to the quoted ones as it knows them."""
+    wanted = {RATE: -np.log(quotes.discount) / quotes.t, DIVIDEND: np.zeros(len(quotes))}
+    found = {}
+    for name in wanted.keys() & domain.measures.keys():
+        low, high = (side[domain.place(name).columns].item() for side in domain.bounds)
+        found[name] = np.clip(wanted[name], low, high)
+    return found
+
+
+def _quoted(family: Family, columns: Mapping[str, Array]) -> tuple[Array, Array, Any]:
+    """Forward, discount factor, and whether it is a call, of the family at its mean price."""
+    assert isinstance(family, Quoted)
+    domain, count = family.domain, len(columns[TIME])
+    inputs = domain.mean.expand(count, -1).clone()
+    for name, column in columns.items():
+        inputs[:, domain.place(name).columns] = torch.as_tensor(column).unsqueeze(-1)
+    quote = family.quote(*domain.split(inputs))
+    sides = (quote.forward, quote.discount, quote.call)
+    forward, discount, call = (
+        np.asarray(torch.as_tensor(side).broadcast_to(count, 1).squeeze(-1)) for side in sides
+    )
+    return forward, discount, call
+
+
+def _levels(family: Family, spot: Array, strike: Array) -> tuple[Array, list[str]]:
+    """s, one per quote if the family is homogeneous."""
+    domain = family.domain
+    places = [domain.place(name).columns for name in (domain.entries[0], STRIKE)]
+    (low, low_k), (high, high_k) = (
+        tuple(side[place].item() for place in places) for side in domain.bounds
+    )
+    if homogeneous(family):
+        least = np.maximum(spot / high, strike / high_k)
+        most = np.minimum(spot / low, strike / low_k)
+        s = np.sqrt(least * most)
+        inside = (spot >= low) & (spot <= high) & (strike >= low_k) & (strike <= high_k)
+        return np.where(inside, 1.0, s), []
+    common = float(np.exp(np.log(spot).mean())) / (0.5 * (low + high))
+    if low <= spot.min() and spot.max() <= high:
+        return np.ones(len(spot)), []
+    note = f"prices are divided by {common:.6g}, to where {family.name()} was solved"
+    return np.full(len(spot), common), [f"{note}; its parameters are those at this level."]
+
+
+def homogeneous(family: Family) -> bool:
+    """Whether u(s x₀, s K) = s u(x₀, K), with all other variables as they are.
+
+    Example:
+        >>> from feynkac.families.models.cev import Cev
+        >>> from feynkac.families.models.heston import Heston
+        >>> homogeneous(Heston()), homogeneous(Cev())
+        (True, False)
+    """
+    domain, found = family.domain, scalings(family)
+    if not found:
+        return False
+    size = domain.dim + 1
+    wanted, known = torch.zeros(size).double(), torch.zeros(len(found), size).double()
+    wanted[[0, domain.place(STRIKE).columns.start, -1]] = 1.0
+    for row, scaling in zip(known, found, strict=True):
+        row[-1] = scaling.value
+        for name, exponent in scaling.exponents.items():
+            row[domain.place(name).columns] = exponent
+    weights = torch.linalg.lstsq(known.T, wanted.unsqueeze(-1)).solution
+    return bool((known.T @ weights - wanted.unsqueeze(-1)).abs().max() < SMALL)
+
+
+def _placed(
+    family: Family,
+    quotes: Quotes,
+    columns: dict[str, Array],
+    factor: Array,
+    shift: Array,
+    given: Mapping[str, Any],
+    free: Sequence[str] | None,
+    anywhere: bool,
+    notes: list[str],
+) -> Placed:
+    """Without the quotes that the box does not cover, or in a box that covers all."""
+    domain = family.domain
+    if anywhere:
+        domain, keep = _widened(domain, columns), np.ones(len(quotes), dtype=bool)
+        kept = quotes
+    else:
+        reasons = _outside(domain, columns)
+        keep = np.array([not reason for reason in reasons])
+        kept = quotes.select(keep, reasons)
+    if not len(kept):
+        raise InputError(
+            f"{family.name()} was solved where none of the {len(quotes)} quotes lies: "
+            f"{kept.reading.dropped[-1].reason}."
+        )
+    known = {name: column[keep] for name, column in columns.items() if name not in given}
+    known |= dict(given)
+    chosen = tuple(free) if free else _left(domain, known)
+    return Placed(kept, domain, known, chosen, factor[keep], shift[keep], notes)
+
+
+def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:
+    """Why each quote is not in the box; empty if it is."""
+    found = [""] * len(columns[TIME])
+    for name, column in columns.items():
+        low, high = (side[domain.place(name).columns].item() for side in domain.bounds)
+        slack = ROUNDING * max(abs(low), abs(high))
+        for i in np.flatnonzero((column < low - slack) | (column > high + slack)):
+            found[i] = found[i] or (
+                f"{name} = {column[i]:.5g} is outside [{low:g}, {high:g}], where the solution was "
+                "trained"
+            )
+    return found
+
+
+def _widened(domain: Domain, columns: Mapping[str, Array]) -> Domain:
+    low, high = domain.bounds
+    laws = {}
+    for name, column in columns.items():
+        place = domain.place(name).columns
+        a, b = min(low[place].item(), column.min()), max(high[place].item(), column.max())
+        laws[name] = Box(a, b) if a < b else a
+    return domain.replacing(laws)
+
+
+def _left(domain: Domain, known: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is not known, in parts if a part is."""
+    places = [domain.place(name).columns for name in known]
+    columns = {i for place in places for i in range(place.start, place.stop)}
+    varies = domain.varies.tolist()
+    return tuple(
+        name
+        for i, name in enumerate(domain.entries)
+        if i not in columns and varies[i]
+    )
