@@ -18,6 +18,7 @@ _NAMES = {
     "analysis.calibration": "Calibration",
     "analysis.certificates": "Certificate Effort",
     "analysis.error_map": "ErrorMap",
+    "analysis.implied_volatility": "black_price black_vega implied_volatility why_no_volatility",
     "analysis.metrics": "Errors",
     "analysis.observations": "Problem",
     "analysis.posterior": "Posterior",
@@ -80,6 +81,10 @@ if TYPE_CHECKING:
     from feynkac.analysis.certificates import Certificate as Certificate
     from feynkac.analysis.certificates import Effort as Effort
     from feynkac.analysis.error_map import ErrorMap as ErrorMap
+    from feynkac.analysis.implied_volatility import black_price as black_price
+    from feynkac.analysis.implied_volatility import black_vega as black_vega
+    from feynkac.analysis.implied_volatility import implied_volatility as implied_volatility
+    from feynkac.analysis.implied_volatility import why_no_volatility as why_no_volatility
     from feynkac.analysis.metrics import Errors as Errors
     from feynkac.analysis.observations import Problem as Problem
     from feynkac.analysis.posterior import Posterior as Posterior
