@@ -101,6 +101,7 @@ def calibrate(
     *,
     start: Array | None = None,
     precision: float = FINE,
+    judges: int = JUDGES,
 ) -> Calibration:
     """The best θ with its intervals, and warnings where you should not trust them.
 
@@ -111,6 +112,7 @@ def calibrate(
         seed: of the starts.
         start: where to begin, in the variables' own units; by default the best of many points.
         precision: relative change of θ at which a descent of least squares ends.
+        judges: about how many observations choose the starts.
     """
     squares = functools.partial(_least_squares, precision=precision)
     methods: dict[str, Descent] = {"least-squares": squares, "sgd": _gradient_descent}
@@ -118,20 +120,21 @@ def calibrate(
         raise InputError(f"unknown method {method!r}; expected one of: {', '.join(methods)}.")
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
-    starts = _best_starts(problem, seed) if start is None else problem.unit(start)[None]
+    starts = _best_starts(problem, seed, judges) if start is None else problem.unit(start)[None]
     found = [methods[method](problem, each) for each in starts]
     ends = _allowed(problem, starts, np.stack([end for end, _ in found]))
     best = ends[np.argmin(problem.misfit(ends))]
-    return _summary(problem, best, confidence, STARTS + sum(count for _, count in found))
+    evaluations = sum(count for _, count in found) + (STARTS if start is None else 0)
+    return _summary(problem, best, confidence, evaluations)
 
 
-def _best_starts(problem: Problem, seed: int) -> Array:
+def _best_starts(problem: Problem, seed: int, judges: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
     theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
     allowed = problem.allowed(theta)
     theta = theta[allowed] if allowed.any() else theta
-    return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
+    return np.asarray(theta[np.argsort(problem.thinned(judges).misfit(theta))[:DESCENTS]])
 
 
 def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
@@ -278,7 +281,9 @@ def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
                 "freedom; the noise is larger than given, or the model is wrong."
             ]
         return []
-    size = float(np.sqrt(np.mean((r * problem.scale) ** 2)))
+    if problem.relative:
+        return []
+    size = float(np.sqrt(np.mean(r**2)))
     level = float(np.mean(np.abs(problem.values)))
     if size > LARGE_MISFIT * level:
         return [f"large residuals: {size:.3g} rms, where the values are {level:.3g} on average."]

@@ -43,6 +43,7 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
+Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
@@ -161,3 +162,9 @@ def load_solution(run: Path, family: str | None) -> "Solution":
 def print_json(data: dict[str, Any]) -> None:
     """One line on standard output."""
     typer.echo(json.dumps(data))
+
+
+def warn(warnings: list[str]) -> None:
+    """Warnings on standard error, in terms of the shell."""
+    for warning in warnings:
+        typer.echo(f"warning: {in_shell(warning)}", err=True)

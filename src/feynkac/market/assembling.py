@@ -72,7 +72,9 @@ class Table:
     def numbers(self, role: Role, needed: bool = True) -> Array:
         """A column as numbers; where `needed`, rows without one are dropped."""
         cells = self.cells(role)
-        decimal = self.sheet.decimal if role in self.columns or isinstance(self.given[role], str) else "."
+        decimal = (
+            self.sheet.decimal if role in self.columns or isinstance(self.given[role], str) else "."
+        )
         values = np.array([parse_number(cell, decimal) for cell in cells])
         if needed:
             name = self.columns.get(role, role.value)
@@ -111,7 +113,9 @@ class Table:
         else:
             years = self._mixed_times(cells)
         name = self.columns[role]
-        bad = [f"{name} is empty" if is_nothing(c) else f"{name} is {c!r}, no maturity" for c in cells]
+        bad = [
+            f"{name} is empty" if is_nothing(c) else f"{name} is {c!r}, no maturity" for c in cells
+        ]
         self.drop(np.isnan(years), bad)
         self.drop(years <= 0.0, [f"{name} {c} has expired" for c in cells])
         return years
@@ -123,7 +127,9 @@ class Table:
         if any(dates):
             start = self._valuation(by_day)
             pairs = zip(dates, start, strict=True)
-            return np.array([(d - s).days / DAYS_PER_YEAR if d and s else math.nan for d, s in pairs])
+            return np.array(
+                [(d - s).days / DAYS_PER_YEAR if d and s else math.nan for d, s in pairs]
+            )
         tenors = np.array([parse_tenor(cell) for cell in cells])
         numbers = np.array([parse_number(cell, self.sheet.decimal) for cell in cells])
         if np.isfinite(numbers).any():
@@ -149,7 +155,9 @@ class Table:
         cells = self.cells(Role.DATE)
         days = [parse_date(cell, by_day) for cell in cells]
         name = self.columns.get(Role.DATE, "date")
-        self.drop(np.array([day is None for day in days]), [f"{name} is {c!r}, not a date" for c in cells])
+        self.drop(
+            np.array([day is None for day in days]), [f"{name} is {c!r}, not a date" for c in cells]
+        )
         if not any(days):
             raise InputError(f"{cells[0]!r} is not a date; expected one such as 2027-01-31.")
         return days

@@ -1,7 +1,6 @@
 r"""A family fitted to quotes:  min_θ Σ wᵢ (yᵢ(θ) − yᵢ)²,  y prices, or implied volatilities.
 
-The first descents look at prices divided by vega, which are nearly volatilities, cost less and
-always exist. The last one is exact. The weights are those of the market alone.
+The weights are those of the market alone. Fits in volatility are a few fits in price, see `_Fit`.
 
 The error of the solution at each quote is known from a check, a closed form or simulation. The fit
 is repeated without it (a defect correction), and what the check leaves open, eᵢ, widens the
@@ -19,22 +18,23 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.calibration import RANK, Calibration, calibrate, interval_factor
-from feynkac.analysis.implied_volatility import implied_volatility
 from feynkac.analysis.observations import Problem, make_problem
 from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
-from feynkac.families.capabilities import ClosedForm, Quoted
-from feynkac.families.domain import Domain
+from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
 from feynkac.market.market_fit import Check, MarketFit
 from feynkac.market.placing import Placed, place
 from feynkac.market.quotes import Array, Quotes
 
-TINY = 1e-10  # of the price's range: less time value is taken as this
-LEAST_PRICE = 1e-12  # of a bond
+REPEATS = 12  # of fits in price, for one in volatility
+STILL = 1e-5  # of the box: parameters that move less stay
+LEAST_VEGA = 1e-3  # of the quote's: less says nothing of the volatility
+JUDGES = 32  # quotes that choose the starts
+LARGE = 0.05  # of the quotes
 CORRECTIONS = 3  # of the error of u at the quotes
 EXACT = 1e-5  # volatility: a smaller error needs no correction
-ROUGH, FINE = 1e-3, 1e-6  # relative changes of parameters at which descents end
+ROUGH, FINE = 1e-2, 1e-6  # relative changes of parameters at which descents end
 Checker = Callable[[Tensor], tuple[str, Array, Array]]
 """From flat inputs to the name of a reference, its values and the half widths of its intervals."""
 
@@ -138,78 +138,155 @@ def fit_quotes(
         anywhere: whether u is known outside the family's box too, as a formula is.
     """
     placed = place(family, quotes, market.given or {}, market.free, anywhere)
-    kept = placed.quotes
-    in_level = _in_level(kept, market.residuals)
+    kept, in_level = placed.quotes, _in_level(placed.quotes, market.residuals)
+    noise, relative = _noise(kept, market.weights, in_level)
+    fit = _Fit(u, placed, noise, relative, in_level, market.confidence)
     start = time.perf_counter()
-    problem, found = _estimate(u, family, placed, market, in_level)
+    state = fit.refined(fit.rough(market.seed), np.zeros(len(kept)))
     seconds = time.perf_counter() - start
-    fitted = _fitted(u, problem, found, placed)
     checked = None
     if check is not None:
-        problem, found, fitted, checked = _corrected(check, u, problem, found, placed, in_level)
-    return MarketFit(
+        state, checked = fit.corrected(state, check)
+    level = kept.levels(state.price)
+    residuals = level - kept.level if in_level else state.price - kept.price
+    found = replace(state.found, residuals=residuals)
+    notes = [*placed.notes, *_weighting(kept, market.weights, in_level)]
+    made = MarketFit(
         family.name(),
         kept,
         found,
-        problem,
+        state.problem,
         in_level,
-        fitted,
-        kept.levels(fitted),
+        state.price,
+        level,
         checked,
-        [*placed.notes, *_weighting(kept, market.weights, in_level)],
+        notes,
         seconds,
     )
+    return replace(made, calibration=replace(found, warnings=[*found.warnings, *_large(made)]))
 
 
-def _estimate(
-    u: Map, family: Family, placed: Placed, market: Market, in_level: bool
-) -> tuple[Problem, Calibration]:
-    """What is minimised, and where it is least."""
-    quotes = placed.quotes
-    noise, relative = _noise(quotes, market.weights, in_level)
-    in_price = noise * (quotes.vega if in_level else 1.0) / placed.factor
-    prices = _problem(u, placed, placed.observed, in_price, relative)
-    confidence, precision = market.confidence, ROUGH if in_level else FINE
-    found = calibrate(prices, confidence=confidence, seed=market.seed, precision=precision)
-    if not in_level:
-        return prices, found
-    problem = _problem(_level_map(u, family, placed.domain), placed, quotes.level, noise, relative)
-    return problem, calibrate(
-        problem, confidence=confidence, start=found.estimate, precision=FINE
-    )
+def _large(fit: MarketFit) -> list[str]:
+    """A warning where the model does not describe the quotes."""
+    name, rms = fit.quotes.level_name, float(np.sqrt(np.nanmean(fit.level_residuals**2)))
+    if rms <= LARGE * np.mean(np.abs(fit.quotes.level)):
+        return []
+    return [f"{fit.family} misses these quotes by {100 * rms:.2g} points of {name} (rms)."]
 
 
-def _fitted(u: Map, problem: Problem, found: Calibration, placed: Placed) -> Array:
-    """Prices."""
-    with torch.no_grad():
-        value = u(problem.at(problem.unit(found.estimate))).squeeze(-1).double().numpy()
-    return np.asarray(placed.factor * value + placed.shift)
+@dataclass(frozen=True)
+class _State:
+    """A best fit, and what it is the best fit of."""
+
+    problem: Problem
+    found: Calibration
+    price: Array
+    """Fitted, without the known error of u."""
 
 
-def _corrected(
-    check: Checker, u: Map, problem: Problem, found: Calibration, placed: Placed, in_level: bool
-) -> tuple[Problem, Calibration, Array, Check]:
-    """The fit without the error of u at the quotes, as far as the check knows it."""
-    quotes, unit = placed.quotes, placed.quotes.vega if in_level else placed.factor
-    observed, offset = problem.values, np.zeros(len(placed.quotes))
-    for repeat in range(CORRECTIONS + 1):
-        fitted = _fitted(u, problem, found, placed)
-        checked = _check(check, problem.at(problem.unit(found.estimate)), placed)
-        missed = fitted - offset - checked.price
-        known = np.abs(missed) > checked.half_width
-        if repeat == CORRECTIONS or not (known & (np.abs(missed) > EXACT * quotes.vega)).any():
-            break
-        offset = np.where(known, fitted - checked.price, offset)
-        moved = replace(problem, values=observed + offset / unit)
-        if in_level:
-            shift = quotes.levels(fitted) - quotes.levels(fitted - offset)
-            moved = replace(problem, values=observed + np.where(np.isfinite(shift), shift, offset / unit))
-        problem, found = moved, calibrate(
-            moved, confidence=found.confidence, start=found.estimate, precision=FINE
+@dataclass(frozen=True)
+class _Fit:
+    """Descents of one fit. With P(θ) the price less what u is known to miss,
+
+        σ(P) − σᵢ ≈ (P − target)/vega,   target = Pₖ − vega (σ(Pₖ) − σᵢ),
+
+    at the last prices Pₖ: fits in volatility are a few fits in price.
+    """
+
+    u: Map
+    placed: Placed
+    noise: Array
+    relative: bool
+    in_level: bool
+    confidence: float
+
+    def rough(self, seed: int) -> _State:
+        """From the best of many points, by the vega of the quotes."""
+        quotes = self.placed.quotes
+        noise = self.noise * (quotes.vega if self.in_level else 1.0)
+        problem = self._problem(quotes.price, noise)
+        precision = ROUGH if self.in_level else FINE
+        found = calibrate(
+            problem, confidence=self.confidence, seed=seed, precision=precision, judges=JUDGES
         )
-    error = (np.abs(missed) + checked.half_width) / unit
-    found = _widened(problem, found, error)
-    return replace(problem, model=error), found, fitted - offset, checked
+        return self._state(problem, found, np.zeros(len(quotes)))
+
+    def refined(self, state: _State, offset: Array) -> _State:
+        """The best fit near another, with u less `offset` for the prices."""
+        for repeat in range(REPEATS):
+            before = state.problem.unit(state.found.estimate)
+            target, noise = self._linearised(state.price)
+            problem = self._problem(target + offset, noise)
+            start = state.found.estimate
+            precision = max(FINE, ROUGH * 0.1 ** (repeat + 1)) if self.in_level else FINE
+            found = calibrate(problem, confidence=self.confidence, start=start, precision=precision)
+            state = self._state(problem, found, offset)
+            if not self.in_level or np.abs(problem.unit(found.estimate) - before).max() < STILL:
+                break
+        return state
+
+    def corrected(self, state: _State, check: Checker) -> tuple[_State, Check]:
+        """The fit without the error of u at the quotes, as far as the check knows and that helps."""
+        quotes, offset = self.placed.quotes, np.zeros(len(self.placed.quotes))
+        best: tuple[float, _State, Check] | None = None
+        for _ in range(CORRECTIONS + 1):
+            checked = self._check(check, state)
+            misfit = self._misfit(checked.price)
+            if best is not None and misfit >= best[0]:
+                break
+            missed = state.price - checked.price
+            known = np.abs(missed) > checked.half_width
+            best = misfit, state, checked
+            if not (known & (np.abs(missed) > EXACT * quotes.vega)).any():
+                break
+            offset = offset + np.where(known, missed, 0.0)
+            state = self.refined(
+                replace(state, price=state.price - np.where(known, missed, 0.0)), offset
+            )
+        assert best is not None
+        _, state, checked = best
+        error = np.abs(state.price - checked.price) + checked.half_width
+        error = error / self.placed.factor
+        found = _widened(state.problem, state.found, error)
+        return replace(state, problem=replace(state.problem, model=error), found=found), checked
+
+    def _linearised(self, price: Array) -> tuple[Array, Array]:
+        """Targets and noise in price."""
+        quotes = self.placed.quotes
+        if not self.in_level:
+            return quotes.price, self.noise
+        level = quotes.levels(price)
+        slope = np.where(np.isfinite(level), quotes.slope(np.nan_to_num(level, nan=1.0)), 0.0)
+        usable = np.abs(slope) > LEAST_VEGA * quotes.vega
+        target = np.where(
+            usable, price - slope * (np.where(usable, level, 0.0) - quotes.level), quotes.price
+        )
+        return target, self.noise * np.where(usable, np.abs(slope), quotes.vega)
+
+    def _problem(self, price: Array, noise: Array) -> Problem:
+        placed = self.placed
+        values = (price - placed.shift) / placed.factor
+        made = make_problem(
+            self.u, placed.domain, placed.free, placed.known, values, noise / placed.factor
+        )
+        return replace(made, relative=self.relative)
+
+    def _state(self, problem: Problem, found: Calibration, offset: Array) -> _State:
+        with torch.no_grad():
+            value = self.u(problem.at(problem.unit(found.estimate))).squeeze(-1).double().numpy()
+        return _State(problem, found, self.placed.factor * value + self.placed.shift - offset)
+
+    def _misfit(self, price: Array) -> float:
+        quotes = self.placed.quotes
+        if not self.in_level:
+            return float(np.sum(((price - quotes.price) / self.noise) ** 2))
+        level = quotes.levels(price)
+        return float(np.sum((np.nan_to_num(level) - quotes.level) ** 2 / self.noise**2))
+
+    def _check(self, check: Checker, state: _State) -> Check:
+        problem, placed = state.problem, self.placed
+        by, value, half_width = check(problem.at(problem.unit(state.found.estimate)))
+        return Check(by, placed.factor * value + placed.shift, placed.factor * half_width)
 
 
 def _in_level(quotes: Quotes, residuals: Residuals | None) -> bool:
@@ -256,38 +333,6 @@ def _weighting(quotes: Quotes, weights: Weights | None, in_level: bool) -> list[
     }
     unit = quotes.level_name if in_level else "price"
     return [f"residuals are in {unit}; {said[_chosen_weights(quotes, weights, in_level)]}."]
-
-
-def _problem(u: Map, placed: Placed, values: Array, noise: Array, relative: bool) -> Problem:
-    made = make_problem(u, placed.domain, placed.free, placed.known, values, noise)
-    return replace(made, relative=relative)
-
-
-def _level_map(u: Map, family: Family, domain: Domain) -> Map:
-    """Volatility or yield of u, on flat inputs."""
-
-    def volatility(inputs: Tensor) -> Tensor:
-        assert isinstance(family, Quoted)
-        x, t, p = domain.split(inputs.double())
-        quote = family.quote(x, t, p)
-        call = torch.as_tensor(quote.call)
-        gain = torch.where(call, quote.forward - quote.strike, quote.strike - quote.forward)
-        low, high = gain.clamp_min(0.0), torch.where(call, quote.forward, quote.strike)
-        slack = TINY * (high - low)
-        value = u(inputs) / quote.discount
-        value = torch.minimum(torch.maximum(value, low + slack), high - slack)
-        return implied_volatility(value, quote.forward, quote.strike, t, 1.0, call)
-
-    def zero_yield(inputs: Tensor) -> Tensor:
-        t = domain.split(inputs).t
-        return -u(inputs).clamp_min(LEAST_PRICE).log() / t
-
-    return volatility if isinstance(family, Quoted) else zero_yield
-
-
-def _check(check: Checker, inputs: Tensor, placed: Placed) -> Check:
-    by, value, half_width = check(inputs)
-    return Check(by, placed.factor * value + placed.shift, placed.factor * half_width)
 
 
 def _widened(problem: Problem, found: Calibration, error: Array) -> Calibration:

@@ -1,7 +1,7 @@
 """Other layouts as a list of quotes, one per row.
 
-    matrix:   strikes down and maturities across, or the other way round
-    chain:    call bid, call ask, strike, put bid, put ask
+matrix:   strikes down and maturities across, or the other way round
+chain:    call bid, call ask, strike, put bid, put ask
 """
 
 import re
@@ -29,9 +29,7 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
     across, down, note = _axes(sheet)
     what = value or Role.VOLATILITY
     columns = [(i, cell) for i, cell in enumerate(sheet.header) if i and is_place(cell)]
-    extra = {
-        role: row for row in sheet.rows if (role := role_of(row[0])) in PER_COLUMN and role
-    }
+    extra = {role: row for row in sheet.rows if (role := role_of(row[0])) in PER_COLUMN and role}
     rows, numbers = [], []
     for number, row in zip(sheet.numbers, sheet.rows, strict=True):
         if row in list(extra.values()):

@@ -130,7 +130,11 @@ class MarketFit:
 
     def _row(self, i: int) -> dict[str, Any]:
         quotes, name = self.quotes, self.quotes.level_name
-        own = {"strike": quotes.strike[i], "call": quotes.call[i]} if isinstance(quotes, OptionQuotes) else {}
+        own = (
+            {"strike": quotes.strike[i], "call": quotes.call[i]}
+            if isinstance(quotes, OptionQuotes)
+            else {}
+        )
         numbers = {
             "t": quotes.t[i],
             **own,

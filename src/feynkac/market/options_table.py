@@ -1,6 +1,6 @@
 r"""Option quotes from a table: levels, forwards and discounting, mid prices, and what is wrong.
 
-    F = S e^{(r − q)t},   D = e^{−rt},   parity: C − P = D (F − K).
+F = S e^{(r − q)t},   D = e^{−rt},   parity: C − P = D (F − K).
 """
 
 import numpy as np
@@ -111,7 +111,9 @@ def _in_price(table: Table, values: Role | None) -> bool:
     if not (prices or volatilities):
         raise table.missing("the price or the volatility", "price", "LAST")
     if prices and volatilities and values is None:
-        table.notes.append("prices and volatilities are quoted: prices count (`values=volatility`).")
+        table.notes.append(
+            "prices and volatilities are quoted: prices count (`values=volatility`)."
+        )
     return prices and not (volatilities and values is R.VOLATILITY)
 
 
@@ -173,7 +175,9 @@ def _check_prices(
     gain = discount * np.where(call, forward - strike, strike - forward)
     least, slack = np.maximum(gain, 0.0), TOLERANCE * forward
     most = discount * np.where(call, forward, strike)
-    below = [f"price {p:g} is below the intrinsic value {v:g}" for p, v in zip(price, least, strict=True)]
+    below = [
+        f"price {p:g} is below the intrinsic value {v:g}" for p, v in zip(price, least, strict=True)
+    ]
     above = [f"price {p:g} is above the bound {v:g}" for p, v in zip(price, most, strict=True)]
     table.drop(price <= 0.0, [f"price {p:g} is not positive" for p in price])
     table.drop(price < least - slack, below)

@@ -244,8 +244,4 @@ def _left(domain: Domain, known: Mapping[str, Any]) -> tuple[str, ...]:
     places = [domain.place(name).columns for name in known]
     columns = {i for place in places for i in range(place.start, place.stop)}
     varies = domain.varies.tolist()
-    return tuple(
-        name
-        for i, name in enumerate(domain.entries)
-        if i not in columns and varies[i]
-    )
+    return tuple(name for i, name in enumerate(domain.entries) if i not in columns and varies[i])

@@ -88,14 +88,18 @@ class Quotes(ABC):
         """What is quoted beside a price: volatilities, or yields."""
 
     @property
-    @abstractmethod
     def vega(self) -> Array:
-        """|∂price/∂level|."""
+        """|∂price/∂level| of the quotes."""
+        return np.abs(self.slope(self.level))
 
     @property
     @abstractmethod
     def level_name(self) -> str:
         """volatility or yield."""
+
+    @abstractmethod
+    def slope(self, level: Array) -> Array:
+        """∂price/∂level at other volatilities or yields."""
 
     @abstractmethod
     def levels(self, price: Array) -> Array:
@@ -104,13 +108,15 @@ class Quotes(ABC):
     def select(self, keep: Bools, reasons: list[str] | None = None) -> Self:
         """Some of them; the others are dropped, each for its reason."""
         columns = {
-            name: value[keep]
-            for name, value in vars(self).items()
-            if isinstance(value, np.ndarray)
+            name: value[keep] for name, value in vars(self).items() if isinstance(value, np.ndarray)
         }
         if reasons is None:
             return replace(self, **columns)
-        gone = [Dropped(int(r), why) for r, why, k in zip(self.rows, reasons, keep, strict=True) if not k]
+        gone = [
+            Dropped(int(r), why)
+            for r, why, k in zip(self.rows, reasons, keep, strict=True)
+            if not k
+        ]
         reading = replace(self.reading, dropped=[*self.reading.dropped, *gone])
         return replace(self, **columns, reading=reading)
 
@@ -143,16 +149,17 @@ class OptionQuotes(Quotes):
         """volatility."""
         return "volatility"
 
-    @property
-    def vega(self) -> Array:
-        """D F ψ(d₁) √t, at the quoted volatility."""
-        found = black_vega(self.forward, self.strike, self.t, self.volatility, self.discount)
+    def slope(self, level: Array) -> Array:
+        """D F ψ(d₁) √t."""
+        found = black_vega(self.forward, self.strike, self.t, level, self.discount)
         return np.asarray(found.numpy())
 
     @property
     def as_calls(self) -> Array:
         """Prices of the calls with the same volatility, by put–call parity."""
-        return np.where(self.call, self.price, self.price + self.discount * (self.forward - self.strike))
+        return np.where(
+            self.call, self.price, self.price + self.discount * (self.forward - self.strike)
+        )
 
     def levels(self, price: Array) -> Array:
         """Black volatilities of prices of these options."""
@@ -184,10 +191,9 @@ class BondQuotes(Quotes):
         """yield."""
         return "yield"
 
-    @property
-    def vega(self) -> Array:
-        """t e^{−yt}."""
-        return np.asarray(self.t * self.price)
+    def slope(self, level: Array) -> Array:
+        """−t e^{−yt}."""
+        return np.asarray(-self.t * np.exp(-level * self.t))
 
     def levels(self, price: Array) -> Array:
         """−ln P / t."""

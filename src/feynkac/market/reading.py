@@ -62,7 +62,9 @@ def read_quotes(
     given = _given(sheet, found, options, date)
     table = Table(sheet, found, given)
     reading = Reading({role.value: name for role, name in found.items()}, table.notes)
-    quotes = bond_quotes(table, reading) if is_curve(table) else option_quotes(table, wanted, reading)
+    quotes = (
+        bond_quotes(table, reading) if is_curve(table) else option_quotes(table, wanted, reading)
+    )
     table.notes[:0] = sheet.notes
     reading.dropped.extend(table.dropped())
     if not len(quotes):
@@ -112,7 +114,9 @@ def _given(
         if role in columns:
             raise InputError(f"{sheet.name} has a column {columns[role]!r}; omit {role}={value:g}.")
         if role in (Role.RATE, Role.DIVIDEND) and abs(value) > HIGHEST_RATE:
-            raise InputError(f"{role} = {value:g} is a fraction: write {value / 100:g} for {value:g} %.")
+            raise InputError(
+                f"{role} = {value:g} is a fraction: write {value / 100:g} for {value:g} %."
+            )
     found |= told
     if date is not None:
         found[Role.DATE] = str(date)

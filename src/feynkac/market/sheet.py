@@ -63,9 +63,7 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
     kept = [(n, row) for n, row in stripped if not _is_comment(row)]
     if not kept:
         raise InputError(f"{path} is empty; expected a header and rows of quotes.")
-    first = next(
-        (i for i, (_, row) in enumerate(kept[:MOST_LINES_ABOVE]) if is_header(row)), None
-    )
+    first = next((i for i, (_, row) in enumerate(kept[:MOST_LINES_ABOVE]) if is_header(row)), None)
     if first is None:
         shown = ", ".join(repr(cell) for cell in kept[0][1][:8])
         raise InputError(
@@ -89,7 +87,9 @@ def make_sheet(
     notes: list[str],
 ) -> Sheet:
     """With rows as long as the header and a decimal mark."""
-    while header and not header[-1] and all(len(row) < len(header) or not row[-1] for _, row in lines):
+    while (
+        header and not header[-1] and all(len(row) < len(header) or not row[-1] for _, row in lines)
+    ):
         header = header[:-1]
     named = _distinct([cell or f"column {i + 1}" for i, cell in enumerate(header)])
     width = len(named)
@@ -150,7 +150,9 @@ def _decode(path: Path) -> tuple[str, list[str]]:
     try:
         return raw.decode("utf-8-sig"), []
     except UnicodeDecodeError:
-        return raw.decode("cp1252", errors="replace"), ["the file is not in UTF-8; read as Latin 1."]
+        return raw.decode("cp1252", errors="replace"), [
+            "the file is not in UTF-8; read as Latin 1."
+        ]
 
 
 def _separator(text: str) -> str:
@@ -167,7 +169,9 @@ def _separator(text: str) -> str:
 
 def _is_comment(row: Sequence[str]) -> bool:
     first = next(cell for cell in row if cell)
-    return first.startswith("#") and not first.lower().startswith(("#n/a", "#value", "#ref", "#div"))
+    return first.startswith("#") and not first.lower().startswith(
+        ("#n/a", "#value", "#ref", "#div")
+    )
 
 
 def _labelled(row: Sequence[str]) -> tuple[str, str] | None:
