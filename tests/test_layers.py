@@ -28,6 +28,7 @@ LAYERS = [
     {"preparation", "execution"},
     {"solver"},
     {"control"},
+    {"library"},
     {"plotting"},
     {"tuning"},
     {"benchmarks"},

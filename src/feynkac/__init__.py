@@ -37,6 +37,7 @@ _NAMES = {
         VectorValued safe_root
     """,
     "grids.grid": "Grid",
+    "library.pretrained": "pretrained",
     "methods": "Fast Method Paper",
     "methods.dimension": "Choice Interval",
     "methods.space": "Space",
@@ -156,6 +157,7 @@ if TYPE_CHECKING:
     from feynkac.families import VectorValued as VectorValued
     from feynkac.families import safe_root as safe_root
     from feynkac.grids.grid import Grid as Grid
+    from feynkac.library.pretrained import pretrained as pretrained
     from feynkac.methods import Fast as Fast
     from feynkac.methods import Method as Method
     from feynkac.methods import Paper as Paper

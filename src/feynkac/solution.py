@@ -147,8 +147,8 @@ class Solution(SolutionMap):
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
         method, device = self.manifest.run.method, self.network.mean.device
-        values = at if isinstance(at, Tensor) else self.family.domain.join(by_name(at, named))
-        inputs = values.detach().clone().to(device)
+        values = at if isinstance(at, Tensor) else self.reach.join(by_name(at, named))
+        inputs, unit = self.reach.moved(values.detach().clone())
         generator = make_generator(seed, "certificate", device=str(device))
         return certify(
             self.quickly,
@@ -156,12 +156,13 @@ class Solution(SolutionMap):
             method.scheme,
             method.noise,
             self.control,
-            inputs.reshape(-1, inputs.shape[-1]),
+            inputs.reshape(-1, inputs.shape[-1]).to(device),
             generator,
             tolerance,
             effort if effort.aim is not None else replace(effort, aim=self.aim),
             report,
             self.component or 0,
+            unit.flatten(),
         )
 
     @property
@@ -228,9 +229,12 @@ class Solution(SolutionMap):
             >>> solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0).labels
             ['sigma']
         """
-        error = self.model_error(values) if model is None else model
-        others = by_name(known, named)
-        return make_problem(self.exactly, self.family.domain, free, others, values, noise, error)
+        u, others, given = self.u_exactly, by_name(known, named), 0.0 if model is None else model
+        problem = make_problem(u, self.reach, free, others, values, noise, given)
+        if model is not None:
+            return problem
+        unit = self.reach.moved(problem.inputs)[1].squeeze(-1).numpy()
+        return replace(problem, model=unit * self.model_error(problem.values / unit))
 
     @property
     def relative_error(self) -> float:
@@ -244,7 +248,7 @@ class Solution(SolutionMap):
         return float(last.get("l2") or 0.0)
 
     def model_error(self, values: Any) -> Array:
-        """Standard error of this solution where u is about `values`, in the units of u.
+        """Standard error of this solution where u is about `values`, inside its domain.
 
         Example:
             >>> solution.model_error([1.0, 3.0]).shape

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.chunks import over_rows, over_values
-from feynkac.analysis.partials import Map, along, greek_value, has_slope, hessian, partial, traced
+from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.family import Family
@@ -71,7 +71,9 @@ class SolutionMap(ABC):
             torch.Size([])
         """
         where = by_name(at, named)
-        return self._ask(lambda v: hessian(self.u, self.reach, first, second, v), where, extrapolate)
+        return self._ask(
+            lambda v: hessian(self.u, self.reach, first, second, v), where, extrapolate
+        )
 
     def along(
         self,
@@ -141,12 +143,13 @@ class SolutionMap(ABC):
         """
         names = [over] if isinstance(over, str) else list(over)
         domain, others = self.family.domain, by_name(at, named)
-        axes, where = make_grid(domain, names, points, others)
+        axes, where = make_grid(self.reach, names, points, others)
         value = self(where, extrapolate=True)  # not all of a grid need be allowed
         slopes = self.greeks(where, extrapolate=True) or {
             f"∂u/∂{name}": self.grad(name, where, extrapolate=True) for name in scalars(domain)
         }
-        gone = ~domain.contains(domain.where(None).join(where)).to(value.device)
+        inputs = domain.side_by_side(*domain.broadcast(where))
+        gone = ~domain.contains(self.reach.moved(inputs)[0]).to(value.device)
         tables = {
             name: table.reshape(value.shape).masked_fill(gone, torch.nan)
             for name, table in {"value": value, **slopes}.items()
@@ -166,14 +169,14 @@ class SolutionMap(ABC):
 
     @functools.cached_property
     @torch.inference_mode(False)  # what is kept serves autograd later
-    def exactly(self) -> Map:
-        """u in float64, for optimisers that look at the last digits.
+    def exactly(self) -> Network:
+        """The network in float64, for optimisers that look at the last digits.
 
         Example:
-            >>> solution.exactly(solution.family.domain.sample(3, torch.Generator())).dtype
+            >>> solution.exactly.mean.dtype
             torch.float64
         """
-        return functools.partial(extended, copy.deepcopy(self.network).cpu().double(), self.reach)
+        return copy.deepcopy(self.network).cpu().double()
 
     @functools.cached_property
     def reach(self) -> Reach:
@@ -195,6 +198,15 @@ class SolutionMap(ABC):
             torch.Size([3, 1])
         """
         return extended(self.network, self.reach, inputs)
+
+    def u_exactly(self, inputs: Tensor) -> Tensor:
+        """The same in float64, by `exactly`.
+
+        Example:
+            >>> solution.u_exactly(solution.family.domain.sample(3, torch.Generator())).dtype
+            torch.float64
+        """
+        return extended(self.exactly, self.reach, inputs)
 
     @property
     def _dtype(self) -> torch.dtype:

@@ -159,6 +159,7 @@ def certify(
     effort: Effort = Effort(),  # noqa: B008  (frozen)
     report: Callable[[float], None] | None = None,
     output: int = 0,
+    unit: Tensor | None = None,
 ) -> Certificate:
     """Check `u` at `inputs`.  Shape: `(N, dim)` → `Certificate` of `(N,)`.
 
@@ -174,6 +175,7 @@ def certify(
         effort: limits of time and paths.
         report: called with the fraction done.
         output: which component of the family's u is meant.
+        unit: what each value counts, `(N,)`: the certificate is for unit · u.
     """
     if tolerance is not None and not tolerance > 0.0:
         raise InputError(f"a tolerance must be positive, got {tolerance}.")
@@ -183,7 +185,8 @@ def certify(
     with torch.no_grad():
         network = u(inputs).double().squeeze(-1)
         choices = candidates(family, scheme, noise, control, effort.steps, output)
-        search = _Search(choices, inputs.double(), generator, network, tolerance, effort)
+        units = torch.ones_like(network) if unit is None else unit.to(network)
+        search = _Search(choices, inputs.double(), generator, network, units, tolerance, effort)
         shares = (1.0,) if tolerance is None else LOOKS
         for number, share in enumerate(shares):
             search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares))
@@ -205,10 +208,11 @@ class _Search:
         inputs: Tensor,
         generator: torch.Generator,
         network: Tensor,
+        unit: Tensor,
         tolerance: float | None,
         effort: Effort,
     ) -> None:
-        self.choices, self.inputs, self.generator = choices, inputs, generator
+        self.choices, self.inputs, self.generator, self.unit = choices, inputs, generator, unit
         self.network, self.tolerance, self.effort = network, tolerance, effort
         self.found = Interval(*(torch.full_like(network, torch.nan) for _ in Interval._fields))
         self.reduction = torch.ones_like(network)
@@ -244,10 +248,12 @@ class _Search:
         if self.tolerance is None:
             relative = self.effort.aim or AIM
             return [relative * (1.0 + abs(v)) for v in self.network[which].tolist()]
+        limits = (self.tolerance / self.unit[which]).tolist()
         if self.looks == 0:
-            return [0.3 * self.tolerance] * len(which)
+            return [0.3 * limit for limit in limits]
         error = (self.network - self.found.value)[which].abs().tolist()
-        return [max(0.5 * abs(e - self.tolerance), 1e-4 * self.tolerance) for e in error]
+        pairs = zip(error, limits, strict=True)
+        return [max(0.5 * abs(e - limit), 1e-4 * limit) for e, limit in pairs]
 
     def _estimate(self, which: list[int], plans: list[Plan], confidence: float) -> None:
         """The interval at inputs that share their plan's work."""
@@ -273,15 +279,16 @@ class _Search:
 
     def certificate(self) -> Certificate:
         """The certificate so far."""
+        unit = self.unit
         return Certificate(
-            network=self.network,
-            value=self.found.value,
-            statistical=self.found.statistical,
-            discretisation=self.found.discretisation,
+            network=unit * self.network,
+            value=unit * self.found.value,
+            statistical=unit * self.found.statistical,
+            discretisation=unit * self.found.discretisation,
             reduction=self.reduction,
             tolerance=self.tolerance,
             confidence=self.effort.confidence,
             paths=self.spent,
-            se=self.found.se,
+            se=unit * self.found.se,
             estimators=tuple(self.names),
         )

@@ -25,6 +25,7 @@ from feynkac.analysis.partials import Map, gradient
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.names import parse_name
+from feynkac.families.reach import Reach
 
 Array = NDArray[np.float64]
 ALL = slice(None)
@@ -52,6 +53,8 @@ class Problem:
     """Standard deviation of each value, `(n,)`; None: unknown, and equal for all."""
     model: Array
     """Standard error of u at each observation, `(n,)`."""
+    bounds: tuple[Array, Array]
+    """Lower and upper bounds of the free variables, at the level of the observations."""
     relative: bool = False
     """Whether the noise is known up to a common factor only."""
 
@@ -69,12 +72,6 @@ class Problem:
     def labels(self) -> list[str]:
         """One name per entry of θ, such as sigma or sigma[0, 1]."""
         return [self.domain.entries[column] for column in self.columns]
-
-    @cached_property
-    def bounds(self) -> tuple[Array, Array]:
-        """Lower and upper bounds of the free variables."""
-        low, high = (side[self.columns].numpy() for side in self.domain.bounds)
-        return low, high
 
     @cached_property
     def scale(self) -> Array:
@@ -166,7 +163,7 @@ class Problem:
 
 def make_problem(
     u: Map,
-    domain: Domain,
+    where: Domain | Reach,
     free: Sequence[str],
     known: Mapping[str, Any],
     values: Any,
@@ -177,7 +174,7 @@ def make_problem(
 
     Args:
         u: the solution map.
-        domain: of u; free variables stay inside it.
+        where: u is known; free variables stay inside.
         free: names of the variables to find, or of single entries such as x[1].
         known: all other variables, one value for all observations or one each.
         values: what was observed, `(n,)`.
@@ -186,12 +183,12 @@ def make_problem(
     """
     if not free or len(set(free)) < len(free):
         raise InputError("name the variables to find, each once.")
+    domain = where.domain if isinstance(where, Reach) else where
     columns = free_columns(domain, free)
     _require_unknown(domain, columns, known)
     observed = numbers("values", values)
     count = len(observed)
-    middles = {domain.entries[column]: domain.mean[column].item() for column in columns}
-    inputs = domain.where(None).join({**known, **middles})
+    inputs, bounds = _known_inputs(where, domain, columns, known)
     if inputs.ndim == 1:
         inputs = inputs.expand(count, -1)
     if inputs.ndim != 2 or len(inputs) != count:
@@ -209,7 +206,25 @@ def make_problem(
     error = _spread("model", model, count)
     if not (error >= 0).all():
         raise InputError("model must not be negative: it is a standard error.")
-    return Problem(u, domain, tuple(free), inputs, observed, spread, error)
+    return Problem(u, domain, tuple(free), inputs, observed, spread, error, bounds)
+
+
+def _known_inputs(
+    where: Domain | Reach, domain: Domain, columns: list[int], known: Mapping[str, Any]
+) -> tuple[Tensor, tuple[Array, Array]]:
+    """Flat inputs with free variables in the middle of their bounds, and these."""
+    entries = [domain.entries[column] for column in columns]
+    middles: dict[str, Any] = dict(zip(entries, domain.mean[columns].tolist(), strict=True))
+    low, high = (side[columns] for side in domain.bounds)
+    if isinstance(where, Reach):
+        rows = domain.side_by_side(*domain.broadcast({**known, **middles}))
+        sides = (side.expand_as(rows).reshape(-1, domain.dim) for side in where.bounds_at(rows))
+        lows, highs = (side[:, columns] for side in sides)
+        if not torch.equal(low.expand_as(lows), lows):  # at another level
+            low, high = lows.amax(0), highs.amin(0)
+            middles = dict(zip(entries, (0.5 * (low + high)).tolist(), strict=True))
+    checked = replace(where, ruled=False) if isinstance(where, Reach) else domain.where(None)
+    return checked.join({**known, **middles}), (low.numpy(), high.numpy())
 
 
 def free_columns(domain: Domain, free: Sequence[str]) -> list[int]:

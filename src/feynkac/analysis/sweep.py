@@ -1,7 +1,7 @@
 """Value and derivatives along one or two variables, with the others fixed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.families.reach import Reach
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Sweep:
 
 
 def make_grid(
-    domain: Domain, over: Sequence[str], points: int, at: Mapping[str, Any]
+    reach: Reach, over: Sequence[str], points: int, at: Mapping[str, Any]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Axes through the ranges of scalar variables or entries, and all variables on their grid.
 
@@ -44,10 +45,14 @@ def make_grid(
     """
     if not 1 <= len(over) <= 2 or len(set(over)) < len(over):
         raise InputError("a sweep needs one variable, or two different ones.")
+    domain, anywhere = reach.domain, replace(reach, ruled=False)
     columns = [_column(domain, name) for name in over]
-    low, high = (side[columns].tolist() for side in domain.bounds)
-    if domain.where(None).join({**at, **dict(zip(over, low, strict=True))}).ndim > 1:
+    trained = dict(zip(over, domain.bounds[0][columns].tolist(), strict=True))
+    start = domain.side_by_side(*domain.broadcast({**at, **trained}))
+    if start.ndim > 1:
         raise InputError("a sweep starts from one input; give one value per variable.")
+    low, high = (side[columns].tolist() for side in reach.bounds_at(start))
+    anywhere.join({**at, **dict(zip(over, low, strict=True))})
     ranges = zip(over, low, high, strict=True)
     axes = {name: torch.linspace(a, b, points, dtype=torch.float64) for name, a, b in ranges}
     grid = torch.meshgrid(*axes.values(), indexing="ij")

@@ -41,11 +41,13 @@ class Reach:
     """
 
     family: Family
+    ruled: bool = True
+    """Whether the family's `allowed` counts, if it is `Coupled`."""
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         """Where the network was trained."""
-        return self.family.domain
+        return self.family.domain if self.ruled else self.family.domain.where(None)
 
     @cached_property
     def varies(self) -> Tensor:
@@ -100,6 +102,20 @@ class Reach:
             return inputs, inputs.new_ones(*inputs.shape[:-1], 1)
         return self._paths.along(inputs)
 
+    def bounds_at(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Bounds at the level that the values of fixed entries say.  Shape: `(…, dim)` each.
+
+        Example:
+            >>> from feynkac.families.models.black_scholes import BlackScholes
+            >>> reach = Reach(BlackScholes().on(strike=11.0))
+            >>> low, high = reach.bounds_at(torch.tensor([95.0, 0.5, 0.3, 110.0]))
+            >>> round(low[0].item(), 9), round(high[0].item(), 9)
+            (90.0, 100.0)
+        """
+        stretch = self._paths.level(inputs)[1] if self._fixes else inputs.new_ones(())
+        low, high = (side * stretch for side in self.domain.bounds)
+        return low, high
+
     @property
     def _fixes(self) -> bool:
         """Whether something is fixed, so that a symmetry may add a slope."""
@@ -121,7 +137,9 @@ class Reach:
             if not held.any() or seen(moved == inputs).all():
                 raise
             marks = (f"{n} = {domain.mean[i]:g}" for i, n in _chosen(domain, held))
-            raise InputError(f"{error} These are the inputs scaled to {', '.join(marks)}.") from error
+            raise InputError(
+                f"{error} These are the inputs scaled to {', '.join(marks)}."
+            ) from error
         return inputs
 
 
@@ -157,13 +175,21 @@ class _Paths:
         self.left = directions[rank:] @ exponents  # what changes nothing that is fixed
         self.left_values = directions[rank:] @ values
 
+    def level(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Steps to where what is fixed is as in training, and what they divide inputs by.
+
+        Shape: `(…, dim)` → `(…, m)`, `(…, dim)`.
+        """
+        target, here = self.domain.bounds[0][self.fixed], inputs[..., self.fixed].double()
+        ratio = target / torch.where(target * here > 0.0, here, target)
+        steps = ratio.log() @ self.solve
+        return steps, (-steps @ self.exponents).exp()
+
     def along(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """See `Reach.moved`."""
         known = inputs.to("cpu", torch.float64)
-        target, here = self.domain.bounds[0][self.fixed], known[..., self.fixed]
-        ratio = target / torch.where(target * here > 0.0, here, target)
-        steps = ratio.log() @ self.solve
-        moved = known * (steps @ self.exponents).exp()
+        steps, stretch = self.level(known)
+        moved = known / stretch
         factor = -(steps @ self.values).unsqueeze(-1)
         if len(self.left) and not seen(self.domain.inside(moved)).all():
             further = self._project(moved.detach())

@@ -6,8 +6,8 @@ such as the homogeneity of a price in spot and strike. They follow from those of
 
     μᵢ → s^{eᵢ − e_t} μᵢ,   (σσ*)ᵢⱼ → s^{eᵢ + eⱼ − e_t} (σσ*)ᵢⱼ,   c → s^{−e_t} c,   φ → s^w φ,
 
-f → s^{w − e_t} f, and walls that stay where they are. In their derivatives at s = 1 these are linear
-equations for e and w, one per formula and point; what solves them is tried at finite s.
+f → s^{w − e_t} f, and walls that stay where they are. In their derivatives at s = 1 these are
+linear equations for e and w, one per formula and point; what solves them is tried at finite s.
 """
 
 import itertools

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 import typer
 
 from feynkac import __version__
-from feynkac.errors import FeynkacError, Interrupted, NonFiniteError
+from feynkac.errors import ArtifactError, FeynkacError, Interrupted, NonFiniteError
 from feynkac.interfaces.wording import in_shell
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written by solve.")]
+RunFolder = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="A folder written by solve, or a name from the library."),
+]
 Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
@@ -117,9 +120,14 @@ def debugging() -> bool:
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
     """Register `body` as a command whose errors become one sentence and an exit code."""
+    return app.command()(guarded(body))
+
+
+def guarded(body: Callable[P, None]) -> Callable[P, None]:
+    """`body`, whose errors become one sentence and an exit code."""
 
     @functools.wraps(body)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             import_used()
             body(*args, **kwargs)
@@ -130,7 +138,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
             typer.echo(text, err=True)
             raise typer.Exit(code) from None
 
-    return app.command()(guarded)
+    return run
 
 
 def _explain(error: BaseException) -> tuple[str, int]:
@@ -146,17 +154,35 @@ def _explain(error: BaseException) -> tuple[str, int]:
 
 
 def load_solution(run: Path, family: str | None) -> "Solution":
-    """The solution in a folder; `family` names a user's own."""
+    """The solution in a folder, or in the library; `family` names a user's own."""
     from feynkac.families.catalogue import find_family
     from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
     from feynkac.user_files import import_file
 
+    folder = find_folder(run)
     if family is None:
-        return Solution.load(run)
+        return Solution.load(folder)
     import_file(family.rpartition(":")[0])  # it may also define the scheme of the run
-    manifest, _ = read_artifact(run)
-    return Solution.load(run, find_family(family, dict(manifest.family.fields)))
+    manifest, _ = read_artifact(folder)
+    return Solution.load(folder, find_family(family, dict(manifest.family.fields)))
+
+
+def find_folder(run: Path) -> Path:
+    """`run` if there is such a folder, else the library's solution of this name."""
+    from feynkac.library.shelf import open_shelf
+
+    shelf, name = open_shelf(), str(run)
+    if run.exists() or name != run.name:  # not a plain name
+        if name in shelf:
+            typer.echo(f"{name}: the folder here, not the library's solution", err=True)
+        return run
+    if name in shelf:
+        typer.echo(f"{name}: the library's solution", err=True)
+        return shelf.folder(name)
+    from feynkac.library.pretrained import missing
+
+    raise ArtifactError(f"there is no folder {name}, and {missing(name, shelf)}")
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -88,7 +88,7 @@ def with_control(solution: "Solution", run: Path, budget: str) -> "Solution":
 
     typer.echo(f"plain paths are too noisy: training a control ({budget})", err=True)
     with training_display() as report:
-        return add_control(solution, budget, run, report)
+        return add_control(solution, budget, run if run.is_dir() else None, report)
 
 
 def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> "Certificate":

@@ -11,6 +11,7 @@ from feynkac.interfaces import (  # noqa: F401
     asking,
     authoring,
     calibrating,
+    library,
     reproducing,
     searching,
     solving,
