@@ -24,9 +24,10 @@ from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, outputs
 from feynkac.families.values import At, by_name
 from feynkac.loading import make_control, read_solution
-from feynkac.market.fitting import fit_quotes, make_market
+from feynkac.market.fitting import fit_quotes
 from feynkac.market.market_fit import MarketFit
 from feynkac.market.quotes import Quotes
+from feynkac.market.weighting import make_market
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from feynkac.errors import InputError
-from feynkac.families.capabilities import Quoted
 from feynkac.families.domain import ROUNDING, Domain
 from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
+from feynkac.families.quoted import Quoted
 from feynkac.families.scaling import scalings
 from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
 

@@ -46,7 +46,8 @@ def read_quotes(
 
     Example:
         >>> import feynkac as fk
-        >>> sheet = {"K": [95, 105], "Expiry": ["2027-07-31"] * 2, "Bid": [7.1, 2.2], "Ask": [7, 2.4]}
+        >>> sheet = {"K": [95, 105], "Expiry": ["2027-07-31"] * 2}
+        >>> sheet |= {"Bid": [7.1, 2.2], "Ask": [7.0, 2.4]}
         >>> quotes = fk.read_quotes(sheet, spot=100, rate=0.02, date="2027-01-31")
         >>> len(quotes), [str(each) for each in quotes.reading.dropped]
         (1, ['row 1: crossed: bid 7.1 exceeds ask 7'])
@@ -54,6 +55,8 @@ def read_quotes(
     roles = _roles(columns or {})
     wanted = _value_role(values)
     sheet = _sheet(source, roles)
+    if not sheet.rows:
+        raise InputError(f"{sheet.name} has a header, but no quotes below it.")
     if is_matrix(sheet) and not is_long_header(sheet.header, roles):
         sheet = from_matrix(sheet, wanted)
     sheet = from_chain(sheet)
@@ -75,7 +78,7 @@ def read_quotes(
 def _first(reading: Reading) -> str:
     shown = "; ".join(str(each) for each in reading.dropped[:MOST_NAMED])
     more = len(reading.dropped) - MOST_NAMED
-    return (shown or "there are no rows") + (f"; and {more} more" if more > 0 else "")
+    return shown + (f"; and {more} more" if more > 0 else "")
 
 
 def _roles(columns: Mapping[str, str]) -> dict[Role, str]:
