@@ -287,9 +287,8 @@ class Solution(SolutionMap):
             value = self.family.closed_form(*self.family.domain.split(inputs)).squeeze(-1).numpy()
             return "the closed form", value, np.zeros(len(value))
         found = self.certify(inputs, effort=Effort(seconds=MAP_SECONDS))
-        return "Monte Carlo", *(
-            part.double().cpu().numpy() for part in (found.value, found.half_width)
-        )
+        value, width = (v.double().cpu().numpy() for v in (found.value, found.half_width))
+        return "Monte Carlo", value, width
 
     def posterior(
         self, problem: Problem, start: Calibration, prior: Prior | None = None, **settings: Any

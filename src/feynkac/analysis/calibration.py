@@ -131,7 +131,7 @@ def calibrate(
 def _best_starts(problem: Problem, seed: int, judges: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
-    theta = np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    theta = problem.by_law(np.asarray(stats.qmc.Sobol(size, rng=seed).random(STARTS)))
     allowed = problem.allowed(theta)
     theta = theta[allowed] if allowed.any() else theta
     return np.asarray(theta[np.argsort(problem.thinned(judges).misfit(theta))[:DESCENTS]])

@@ -109,6 +109,15 @@ class Problem:
         low, high = self.bounds
         return np.asarray((values - low) / (high - low))
 
+    def by_law(self, uniform: Array) -> Array:
+        """Points of the cube by the laws of the free variables.  Shape: `(m, p)` → `(m, p)`."""
+        flat = torch.full((len(uniform), self.domain.dim), 0.5, dtype=torch.float64)
+        flat[:, self.columns] = torch.as_tensor(uniform)
+        generator = torch.Generator().manual_seed(0)
+        for name, where in self.domain.slices().items():
+            flat[:, where] = self.domain.measures[name].draw(flat[:, where], generator)
+        return np.clip(self.unit(flat[:, self.columns].numpy()), 0.0, 1.0)
+
     def at(self, theta: Array, rows: slice = ALL) -> Tensor:
         """Flat inputs of some of the observations.  Shape: θ `(…, p)` → `(…, rows, dim)`."""
         known = self.inputs[rows]

@@ -17,7 +17,7 @@ from feynkac.interfaces.application import (
     print_json,
     warn,
 )
-from feynkac.interfaces.parsing import parse_family, parse_names, parse_point
+from feynkac.interfaces.parsing import parse_domain, parse_names, parse_point
 
 if TYPE_CHECKING:
     from feynkac.analysis.calibration import Calibration
@@ -114,7 +114,7 @@ def calibrate(
         return _observations(solution, sheet, names, others, noise, method, output)
     from feynkac.interfaces.market import calibrate_sheet
 
-    reading = {"spot": spot, "forward": forward, "rate": rate, "dividend": dividend}
+    reading: dict[str, Any] = {"spot": spot, "forward": forward, "rate": rate, "dividend": dividend}
     reading |= {"date": date, "values": values, "columns": _columns(column or [])}
     settings: dict[str, Any] = {"residuals": residuals, "weights": weights}
     settings |= {"free": names, "given": others, "confidence": confidence, "seed": seed}
@@ -130,12 +130,17 @@ def _model(
             raise InputError("a solution keeps its domain; omit --domain, or add --by closed-form.")
         solution = load_solution(run, family)
         return solution, solution.family
-    from feynkac.interfaces.parsing import parse_domain
+    found = load_solution(run, family).family if run.is_dir() else _family(family or str(run))
+    return None, found.on(**parse_domain(domain, found.domain)) if domain else found
 
-    if run.is_dir():
-        found = load_solution(run, family).family
-        return None, found.on(**parse_domain(domain, found.domain)) if domain else found
-    return None, parse_family(family or str(run), None, None, domain)
+
+def _family(name: str) -> "Family":
+    """On the wide box of the library, if it is there."""
+    from feynkac.families.catalogue import find_family
+    from feynkac.library.entries import ENTRIES
+
+    wide = {entry.name: entry.family for entry in ENTRIES}
+    return wide[name] if name in wide else find_family(name)
 
 
 def _columns(texts: list[str]) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Table:
     def drop(self, bad: Bools, reason: Sequence[str] | str) -> None:
         """Drop rows, unless they are dropped already."""
         for i in np.flatnonzero(bad):
-            self.reasons.setdefault(int(i), reason if isinstance(reason, str) else reason[i])
+            self.reasons.setdefault(int(i), reason if isinstance(reason, str) else reason[int(i)])
 
     def cells(self, role: Role) -> list[str]:
         """The text of a column, or the same for all rows."""

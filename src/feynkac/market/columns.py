@@ -163,9 +163,9 @@ def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
     found = dict(given)
     rest = [name for name in header if name not in given.values()]
     for name in sorted(rest, key=_rank):
-        role = role_of(name)
-        if role is not None and role not in found:
-            found[role] = name
+        meant = role_of(name)
+        if meant is not None and meant not in found:
+            found[meant] = name
     return found
 
 

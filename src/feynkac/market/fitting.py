@@ -17,8 +17,8 @@ from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
 from feynkac.market.descents import Checker, Descents
 from feynkac.market.market_fit import MarketFit
-from feynkac.market.placing import place
-from feynkac.market.quotes import Quotes
+from feynkac.market.placing import levelled, place
+from feynkac.market.quotes import Array, Quotes
 from feynkac.market.weighting import Market, describe, in_level_units, make_market, noise_of
 
 LARGE = 0.05  # of the quotes
@@ -66,13 +66,15 @@ def fit_quotes(
     placed = place(family, quotes, market.given or {}, market.free, anywhere)
     kept, in_level = placed.quotes, in_level_units(placed.quotes, market.residuals)
     noise, relative = noise_of(kept, market.weights, in_level)
-    fit = Descents(u, placed, noise, relative, in_level, market.confidence)
+    fit = Descents(
+        _asked(u, family, anywhere), placed, noise, relative, in_level, market.confidence
+    )
     start = time.perf_counter()
     state = fit.refined(fit.rough(market.seed), np.zeros(len(kept)))
     seconds = time.perf_counter() - start
     checked = None
     if check is not None:
-        state, checked = fit.corrected(state, check)
+        state, checked = fit.corrected(state, _checked(check, family))
     level = kept.levels(state.price)
     residuals = level - kept.level if in_level else state.price - kept.price
     found = replace(state.found, residuals=residuals)
@@ -90,6 +92,26 @@ def fit_quotes(
         seconds,
     )
     return replace(made, calibration=replace(found, warnings=[*found.warnings, *_large(made)]))
+
+
+def _asked(u: Map, family: Family, anywhere: bool) -> Map:
+    """u at the level where it was solved."""
+
+    def at_its_level(inputs: Tensor) -> Tensor:
+        moved, s = levelled(family, inputs)
+        return s * u(moved)
+
+    return u if anywhere else at_its_level
+
+
+def _checked(check: Checker, family: Family) -> Checker:
+    def at_its_level(inputs: Tensor) -> tuple[str, Array, Array]:
+        moved, s = levelled(family, inputs)
+        by, value, half_width = check(moved)
+        factor = s.squeeze(-1).numpy() if s.ndim else 1.0
+        return by, factor * value, factor * half_width
+
+    return at_its_level
 
 
 def _large(fit: MarketFit) -> list[str]:

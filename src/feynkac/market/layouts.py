@@ -48,7 +48,7 @@ def _axes(sheet: Sheet) -> tuple[Role, Role, str]:
     across = [cell for cell in sheet.header[1:] if is_place(cell)]
     down = [row[0] for row in sheet.rows if is_place(row[0])]
     corner = [role_of(word) for word in re.split(r"[\\/|]| by | x ", sheet.header[0].lower())]
-    told = {role for role in corner if role in (*TIMES, *LEVELS)}
+    told = {role for role in corner if role and role in (*TIMES, *LEVELS)}
     times = next((role for role in corner if role in TIMES), Role.MATURITY)
     levels = next((role for role in corner if role in LEVELS), None)
     if _times_are_across(across, down, sheet, told):
@@ -59,7 +59,7 @@ def _axes(sheet: Sheet) -> tuple[Role, Role, str]:
 
 
 def _times_are_across(
-    across: Sequence[str], down: Sequence[str], sheet: Sheet, told: set[Role | None]
+    across: Sequence[str], down: Sequence[str], sheet: Sheet, told: set[Role]
 ) -> bool:
     if any(_is_time(cell) for cell in across):
         return True

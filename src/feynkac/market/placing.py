@@ -5,18 +5,21 @@ r"""Quotes as inputs of a family, at the level where it was solved:
 The family's own forward must be the quoted one, F = s F̂, with strikes K = s K̂: so dividends and
 rates that the family does not know are in its spot and in the factor. A family that is homogeneous
 in spot and strike takes another s for each quote, every other family one s for all. Its parameters
-are then those at prices divided by s.
+are then those at prices divided by s. The network of an `Elastic` family is asked at yet another
+level for each quote, with the volatility that belongs there (`levelled`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
+from feynkac.families.elastic import SCALE, Elastic, at_level
 from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
 from feynkac.families.quoted import Quoted
@@ -24,6 +27,7 @@ from feynkac.families.scaling import scalings
 from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
 
 SMALL = 1e-9
+TINY = 1e-300
 STRIKE, RATE, DIVIDEND, TIME = "strike", "rate", "dividend", "t"
 
 
@@ -64,25 +68,45 @@ def place(
         anywhere: whether u is known outside the box too, as a formula is.
     """
     if isinstance(quotes, BondQuotes):
-        return _place_bonds(family, quotes, given, free, anywhere)
-    if isinstance(quotes, OptionQuotes):
-        return _place_options(family, quotes, given, free, anywhere)
-    raise InputError(f"expected quotes of options or bonds, got {type(quotes).__name__}.")
+        asked = _bonds(family, quotes)
+    elif isinstance(quotes, OptionQuotes):
+        asked = _options(family, quotes)
+    else:
+        raise InputError(f"expected quotes of options or bonds, got {type(quotes).__name__}.")
+    reasons = [""] * len(quotes) if anywhere else _outside(family.domain, asked.inside)
+    keep = np.array([not reason for reason in reasons])
+    kept = quotes.select(keep, reasons)
+    if not len(kept):
+        raise InputError(
+            f"{family.name()} was solved where none of the {len(quotes)} quotes lies: "
+            f"{kept.reading.dropped[-1].reason}."
+        )
+    columns = {name: column[keep] for name, column in asked.known.items()}
+    wide = anywhere or isinstance(family, Elastic)
+    domain = _widened(family.domain, columns) if wide else family.domain
+    known = columns | dict(given)
+    chosen = tuple(free) if free else _left(domain, known)
+    return Placed(kept, domain, known, chosen, asked.factor[keep], asked.shift[keep], asked.notes)
 
 
-def _place_bonds(
-    family: Family,
-    quotes: BondQuotes,
-    given: Mapping[str, Any],
-    free: Sequence[str] | None,
-    anywhere: bool,
-) -> Placed:
+class _Asked(NamedTuple):
+    """What a family is asked for quotes, `(n,)` each."""
+
+    known: dict[str, Array]
+    inside: dict[str, Array]
+    """The same where the network is asked."""
+    factor: Array
+    shift: Array
+    notes: list[str]
+
+
+def _bonds(family: Family, quotes: BondQuotes) -> _Asked:
     if isinstance(family, Quoted) or not _pays_one(family):
         raise InputError(
             f"the sheet quotes bonds, but {family.name()} does not price them; use vasicek or cir."
         )
     columns, ones = {TIME: quotes.t}, np.ones(len(quotes))
-    return _placed(family, quotes, columns, ones, 0.0 * ones, given, free, anywhere, [])
+    return _Asked(columns, columns, ones, 0.0 * ones, [])
 
 
 def _pays_one(family: Family) -> bool:
@@ -91,29 +115,19 @@ def _pays_one(family: Family) -> bool:
     return bool((family.initial(x, p) == 1.0).all())
 
 
-def _place_options(
-    family: Family,
-    quotes: OptionQuotes,
-    given: Mapping[str, Any],
-    free: Sequence[str] | None,
-    anywhere: bool,
-) -> Placed:
+def _options(family: Family, quotes: OptionQuotes) -> _Asked:
     domain = family.domain
-    if not isinstance(family, Quoted) or STRIKE not in domain.measures:
-        raise InputError(
-            f"the sheet quotes calls and puts, but {family.name()} does not price them; use a "
-            "model of one asset with a strike, such as heston, sabr or cev."
-        )
     asset = domain.entries[0]
     columns = {TIME: quotes.t, **_rates(domain, quotes)}
     forward, discount, call = _quoted(family, columns)
     spot = domain.mean[0].item() * quotes.forward / forward  # the family's F is proportional to it
     s, notes = _levels(family, spot, quotes.strike)
     columns |= {asset: spot / s, STRIKE: quotes.strike / s}
+    own = _into_box(domain, columns) if isinstance(family, Elastic) else 1.0
+    inside = columns | {name: columns[name] / own for name in (asset, STRIKE)}
     parity = quotes.discount * (quotes.strike - quotes.forward)  # of a put less a call
     shift = np.where(quotes.call == call, 0.0, np.where(quotes.call, -parity, parity))
-    factor = s * quotes.discount / discount
-    return _placed(family, quotes, columns, factor, shift, given, free, anywhere, notes)
+    return _Asked(columns, inside, s * quotes.discount / discount, shift, notes)
 
 
 def _rates(domain: Domain, quotes: OptionQuotes) -> dict[str, Array]:
@@ -128,12 +142,18 @@ def _rates(domain: Domain, quotes: OptionQuotes) -> dict[str, Array]:
 
 def _quoted(family: Family, columns: Mapping[str, Array]) -> tuple[Array, Array, Any]:
     """Forward, discount factor, and whether it is a call, of the family at its mean price."""
-    assert isinstance(family, Quoted)
     domain, count = family.domain, len(columns[TIME])
     inputs = domain.mean.expand(count, -1).clone()
     for name, column in columns.items():
         inputs[:, domain.place(name).columns] = torch.as_tensor(column).unsqueeze(-1)
-    quote = family.quote(*domain.split(inputs))
+    quote = None
+    if isinstance(family, Quoted) and STRIKE in domain.measures:
+        quote = family.quote(*domain.split(inputs))
+    if quote is None:
+        raise InputError(
+            f"the sheet quotes calls and puts, but {family.name()} does not price them; use a "
+            "model of one asset with a strike, such as heston, sabr or cev."
+        )
     sides = (quote.forward, quote.discount, quote.call)
     forward, discount, call = (
         np.asarray(torch.as_tensor(side).broadcast_to(count, 1).squeeze(-1)) for side in sides
@@ -144,21 +164,43 @@ def _quoted(family: Family, columns: Mapping[str, Array]) -> tuple[Array, Array,
 def _levels(family: Family, spot: Array, strike: Array) -> tuple[Array, list[str]]:
     """s, one per quote if the family is homogeneous."""
     domain = family.domain
-    places = [domain.place(name).columns for name in (domain.entries[0], STRIKE)]
-    (low, low_k), (high, high_k) = (
-        tuple(side[place].item() for place in places) for side in domain.bounds
-    )
     if homogeneous(family):
-        least = np.maximum(spot / high, strike / high_k)
-        most = np.minimum(spot / low, strike / low_k)
-        s = np.sqrt(least * most)
-        inside = (spot >= low) & (spot <= high) & (strike >= low_k) & (strike <= high_k)
-        return np.where(inside, 1.0, s), []
-    common = float(np.exp(np.log(spot).mean())) / (0.5 * (low + high))
+        return _into_box(domain, {domain.entries[0]: spot, STRIKE: strike}), []
+    low, high = (side[0].item() for side in domain.bounds)
     if low <= spot.min() and spot.max() <= high:
         return np.ones(len(spot)), []
-    note = f"prices are divided by {common:.6g}, to where {family.name()} was solved"
-    return np.full(len(spot), common), [f"{note}; its parameters are those at this level."]
+    middle = SCALE if isinstance(family, Elastic) else 0.5 * (low + high)
+    level = float(np.exp(np.log(spot).mean()))
+    note = f"prices are divided by {level / middle:.6g}: the parameters of {family.name()} are"
+    return np.full(len(spot), level / middle), [f"{note} those where {level:.6g} is {middle:g}."]
+
+
+def _into_box(domain: Domain, columns: Mapping[str, Array]) -> Array:
+    """What divides price and strike such that both are in the box, if that is possible."""
+    least, most = np.zeros(()), np.full((), np.inf)
+    inside = np.ones((), dtype=bool)
+    for name in (domain.entries[0], STRIKE):
+        low, high = (side[domain.place(name).columns].item() for side in domain.bounds)
+        value = columns[name]
+        least, most = np.maximum(least, value / high), np.minimum(most, value / max(low, TINY))
+        inside = inside & (value >= low) & (value <= high)
+    return np.where(inside, 1.0, np.sqrt(least * most))
+
+
+def levelled(family: Family, inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Inputs in the box of an elastic family, and what u there is to be multiplied by.
+
+    Shape: `(…, dim)` → `(…, dim)`, `(…, 1)`; for other families the inputs themselves.
+    """
+    if not isinstance(family, Elastic):
+        return inputs, inputs.new_ones(())
+    domain = family.domain
+    columns = {
+        name: inputs[..., domain.place(name).columns].detach().double().numpy()
+        for name in (domain.entries[0], STRIKE)
+    }
+    s = torch.as_tensor(_into_box(domain, columns)).to(inputs)
+    return at_level(family, inputs, s), s
 
 
 def homogeneous(family: Family) -> bool:
@@ -182,37 +224,6 @@ def homogeneous(family: Family) -> bool:
             row[domain.place(name).columns] = exponent
     weights = torch.linalg.lstsq(known.T, wanted.unsqueeze(-1)).solution
     return bool((known.T @ weights - wanted.unsqueeze(-1)).abs().max() < SMALL)
-
-
-def _placed(
-    family: Family,
-    quotes: Quotes,
-    columns: dict[str, Array],
-    factor: Array,
-    shift: Array,
-    given: Mapping[str, Any],
-    free: Sequence[str] | None,
-    anywhere: bool,
-    notes: list[str],
-) -> Placed:
-    """Without the quotes that the box does not cover, or in a box that covers all."""
-    domain = family.domain
-    if anywhere:
-        domain, keep = _widened(domain, columns), np.ones(len(quotes), dtype=bool)
-        kept = quotes
-    else:
-        reasons = _outside(domain, columns)
-        keep = np.array([not reason for reason in reasons])
-        kept = quotes.select(keep, reasons)
-    if not len(kept):
-        raise InputError(
-            f"{family.name()} was solved where none of the {len(quotes)} quotes lies: "
-            f"{kept.reading.dropped[-1].reason}."
-        )
-    known = {name: column[keep] for name, column in columns.items() if name not in given}
-    known |= dict(given)
-    chosen = tuple(free) if free else _left(domain, known)
-    return Placed(kept, domain, known, chosen, factor[keep], shift[keep], notes)
 
 
 def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:

@@ -107,7 +107,7 @@ class Quotes(ABC):
 
     def select(self, keep: Bools, reasons: list[str] | None = None) -> Self:
         """Some of them; the others are dropped, each for its reason."""
-        columns = {
+        columns: dict[str, Any] = {
             name: value[keep] for name, value in vars(self).items() if isinstance(value, np.ndarray)
         }
         if reasons is None:
