@@ -6,12 +6,17 @@ basis point of the forward. A price beyond the bounds of arbitrage has no volati
 then that of the price, divided by vega.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from feynkac.analysis.implied_volatility import black_vega, implied_volatility
+from feynkac.analysis.implied_volatility import (
+    black_vega,
+    implied_volatility,
+    why_no_volatility,
+)
 from feynkac.errors import InputError
 from feynkac.families.family import Family
 from feynkac.families.quoted import Quote, Quoted
@@ -68,9 +73,19 @@ def price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Tensor:
         >>> price_volatility(put, put.closed_form(*put.domain.split(at)), at)
         tensor([0.3500], dtype=torch.float64)
     """
-    t, quote = _read(family, inputs)
+    t, quote = read_quote(family, inputs)
     arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
     return implied_volatility(prices, *arguments).squeeze(-1)
+
+
+def why_no_price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Mapping[str, int]:
+    """Why prices of a family have no volatility: sentences and how many; empty if all have one.
+
+    Shape: `(N, 1)`, `(N, dim)`.
+    """
+    t, quote = read_quote(family, inputs)
+    arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
+    return why_no_volatility(prices, *arguments)
 
 
 def volatility_errors(
@@ -78,7 +93,7 @@ def volatility_errors(
 ) -> VolatilityErrors:
     """Errors of prices against a reference.  Shape: `(N, 1)` twice, `(N, dim)`."""
     inputs = inputs.double()
-    t, quote = _read(family, inputs)
+    t, quote = read_quote(family, inputs)
     truth, found = (price_volatility(family, v, inputs) for v in (reference, prices))
     sigma = truth.nan_to_num(0.0)[:, None]
     vega = black_vega(quote.forward, quote.strike, t, sigma, quote.discount)
@@ -92,7 +107,12 @@ def volatility_errors(
     return VolatilityErrors(errors.median().item(), errors.quantile(TAIL).item(), share)
 
 
-def _read(family: Family, inputs: Tensor) -> tuple[Tensor, Quote]:
+def read_quote(family: Family, inputs: Tensor) -> tuple[Tensor, Quote]:
+    """Times and quotes of flat inputs, if the family has any.  Shape: `(N, dim)` → `(N, 1)` each.
+
+    Raises:
+        InputError: u is not the price of a call or put on one asset.
+    """
     x, t, p = family.domain.split(inputs)
     quote = family.quote(x, t, p) if isinstance(family, Quoted) else None
     if quote is None:

@@ -43,7 +43,7 @@ def calibrate_sheet(
         from feynkac import plotting
         from feynkac.plotting.writing import write_figure
 
-        found = plotting.posterior(drawn, fit.calibration) if drawn else plotting.smiles(fit)
+        found = plotting.posterior(drawn, fit.calibration) if drawn else plotting.market_fit(fit)
         write_figure(found, output.out)
         result["figure"] = str(output.out)
     if output.as_json:

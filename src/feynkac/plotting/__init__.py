@@ -4,6 +4,7 @@ fk.plot.sweep(solution.sweep("x", t=0.5, …)).savefig("sweep.png")
 """
 
 from feynkac.plotting.history import history
+from feynkac.plotting.market_fit import market_fit
 from feynkac.plotting.pictures import (
     calibration,
     error_map,
@@ -12,15 +13,17 @@ from feynkac.plotting.pictures import (
     sweep,
     uncertainty,
 )
-from feynkac.plotting.smiles import smiles
+from feynkac.plotting.smile import smile, surface
 
 __all__ = [
     "calibration",
     "error_map",
     "history",
+    "market_fit",
     "posterior",
-    "smiles",
+    "smile",
     "sobol_indices",
+    "surface",
     "sweep",
     "uncertainty",
 ]

@@ -10,7 +10,7 @@ from feynkac.market.quotes import Bools, OptionQuotes
 MOST_COLUMNS = 4
 
 
-def smiles(fit: MarketFit) -> Figure:
+def market_fit(fit: MarketFit) -> Figure:
     """Volatilities over strikes, one panel per maturity; of bonds, yields over maturities."""
     quotes = fit.quotes
     panels = maturities(quotes) if isinstance(quotes, OptionQuotes) else [quotes.t > 0.0]
