@@ -40,7 +40,8 @@ SAME = {
     "percent signs": "strike,maturity,iv\n90,0.5,25%\n100,0.5,22 %\n110,0.5,21.0%\n",
     "percentages without signs": "strike,maturity,iv\n90,0.5,25\n100,0.5,22\n110,0.5,21\n",
     "a percent sign in the header": "K,T,IV (%)\n90,0.5,25\n100,0.5,22\n110,0.5,21\n",
-    "other names": "Exercise Price;Time to Expiry;ImpliedVol\n90;0.5;0.25\n100;0.5;0.22\n110;0.5;0.21",
+    "other names": "Exercise Price;Time to Expiry;ImpliedVol\n"
+    "90;0.5;0.25\n100;0.5;0.22\n110;0.5;0.21",
     "tenors": "strike,tenor,vol\n90,6M,0.25\n100,6 months,0.22\n110,0.5y,0.21\n",
     "mixed tenors": "strike,tenor,vol\n90,6M,0.25\n100,26W,0.22\n110,182d,0.21\n",
     "days in the header": "strike,T (days),vol\n90,182.5,0.25\n100,182.5,0.22\n110,182.5,0.21\n",
@@ -48,12 +49,15 @@ SAME = {
     "months": "strike,months,vol\n90,6,0.25\n100,6,0.22\n110,6,0.21\n",
     "lines above": "Options on X\n\nprinted today\n" + PLAIN,
     "comments": "# from the desk\n" + PLAIN,
-    "quoted cells": '"strike","maturity","iv"\n"90","0.5","0.25"\n"100","0.5","0.22"\n"110","0.5","0.21"',
+    "quoted cells": '"strike","maturity","iv"\n"90","0.5","0.25"\n'
+    '"100","0.5","0.22"\n"110","0.5","0.21"',
     "moneyness": "moneyness,maturity,iv\n0.9,0.5,0.25\n1,0.5,0.22\n1.1,0.5,0.21\n",
     "moneyness in percent": "moneyness,maturity,iv\n90%,0.5,0.25\n100%,0.5,0.22\n110%,0.5,0.21\n",
     "strikes that are moneyness": "strike,maturity,iv\n0.9,0.5,0.25\n1,0.5,0.22\n1.1,0.5,0.21\n",
-    "log-moneyness": "log-moneyness,maturity,iv\n-0.105360516,0.5,0.25\n0,0.5,0.22\n0.0953101798,0.5,0.21\n",
-    "bid and ask volatility": "strike,maturity,bid iv,ask iv\n90,.5,.24,.26\n100,.5,.21,.23\n110,.5,.2,.22\n",
+    "log-moneyness": "log-moneyness,maturity,iv\n"
+    "-0.105360516,0.5,0.25\n0,0.5,0.22\n0.0953101798,0.5,0.21\n",
+    "bid and ask volatility": "strike,maturity,bid iv,ask iv\n"
+    "90,.5,.24,.26\n100,.5,.21,.23\n110,.5,.2,.22\n",
     "a matrix": "strike,6M\n90,0.25\n".replace("6M", "6M,1Y").replace("0.25", "0.25,")
     + "100,0.22,\n110,0.21,\n",
     "a matrix with maturities down": "maturity,90,100,110\n6M,0.25,0.22,0.21\n",
@@ -101,14 +105,18 @@ def test_american_dates_are_told_by_a_day_beyond_twelve(sheet):
 
 
 def test_an_ambiguous_date_is_said(sheet):
-    quotes = read_quotes(sheet("strike,expiry,iv\n90,02/07/2027,0.2\n"), spot=1e2, date="2027-01-01")
+    quotes = read_quotes(
+        sheet("strike,expiry,iv\n90,02/07/2027,0.2\n"), spot=1e2, date="2027-01-01"
+    )
     assert "dates such as 03/04/2027 are read as day/month/year." in quotes.reading.notes
 
 
 def test_the_day_of_the_quotes_may_be_a_column_or_stand_above(sheet):
     text = "quote date,strike,expiry,iv\n2027-01-01,90,2027-07-02,0.25\n"
     column = read_quotes(sheet(text), spot=100.0)
-    above = read_quotes(sheet("As of: 2027-01-01\nSpot;100\nstrike;expiry;iv\n90;2027-07-02;0.25\n"))
+    above = read_quotes(
+        sheet("As of: 2027-01-01\nSpot;100\nstrike;expiry;iv\n90;2027-07-02;0.25\n")
+    )
     assert column.t.tolist() == above.t.tolist() == [182 / 365]
     assert above.forward.tolist() == [100.0]
 
@@ -150,8 +158,10 @@ def test_prices_without_a_type_are_calls_if_they_are_worth_it(sheet):
     calls = "strike,maturity,mid\n80,1,21\n100,1,8\n120,1,2\n"
     outside = "strike,maturity,mid\n80,1,1\n100,1,8\n120,1,2\n"
     puts = "strike,maturity,mid\n80,1,1\n100,1,8\n120,1,22\n"
-    found = {name: read_quotes(sheet(text), spot=100.0) for name, text in
-             (("calls", calls), ("outside", outside), ("puts", puts))}
+    found = {
+        name: read_quotes(sheet(text), spot=100.0)
+        for name, text in (("calls", calls), ("outside", outside), ("puts", puts))
+    }
     assert found["calls"].call.tolist() == [True] * 3
     assert found["puts"].call.tolist() == [False] * 3
     assert found["outside"].call.tolist() == [False, True, True]
@@ -190,7 +200,9 @@ def test_a_matrix_with_rates_and_spot(sheet):
     assert quotes.volatility.tolist() == pytest.approx([0.6625, 0.4875, 0.6007, 0.4543])
     expected = 4468.17 * np.exp([0.0357 * 13 / 365, 0.0349 * 41 / 365] * 1)
     assert quotes.forward[:2].tolist() == pytest.approx(expected.tolist())
-    assert any(note.startswith("a matrix: strike down, maturity across") for note in quotes.reading.notes)
+    assert any(
+        note.startswith("a matrix: strike down, maturity across") for note in quotes.reading.notes
+    )
 
 
 def test_a_matrix_of_prices(sheet):
@@ -279,7 +291,7 @@ def test_a_sheet_that_cannot_be_read_says_what_is_missing(sheet, text, message):
 
 
 def test_a_missing_spot_says_what_to_give(sheet):
-    with pytest.raises(InputError, match="no column for the spot or the forward.*Give `spot=100`"):
+    with pytest.raises(InputError, match=r"no column for the spot or the forward.*Give `spot=100`"):
         read_quotes(sheet(PLAIN))
 
 
@@ -346,7 +358,9 @@ def test_data_frames_and_columns():
     assert [str(each) for each in quotes.reading.dropped] == ["row 2: K is empty"]
     rows = fk.read_quotes([{"K": 90, "T": 0.5, "iv": 0.25}, {"K": 95, "T": 0.5}], spot=100.0)
     assert rows.strike.tolist() == [90.0]
-    with pytest.raises(InputError, match="expected a path, a data frame, or columns by name; got int"):
+    with pytest.raises(
+        InputError, match="expected a path, a data frame, or columns by name; got int"
+    ):
         fk.read_quotes(7)
 
 

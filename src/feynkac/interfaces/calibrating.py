@@ -1,7 +1,7 @@
 """`feynkac calibrate`: parameters from a quote sheet, or from a table of observations."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,30 +17,17 @@ from feynkac.interfaces.application import (
     print_json,
     warn,
 )
+from feynkac.interfaces.estimates import Output, print_estimate, print_posterior, sampled
+from feynkac.interfaces.market import calibrate_sheet
 from feynkac.interfaces.parsing import parse_domain, parse_names, parse_point
 
 if TYPE_CHECKING:
-    from feynkac.analysis.calibration import Calibration
-    from feynkac.analysis.observations import Problem
-    from feynkac.analysis.posterior import Posterior
     from feynkac.families.domain import Domain
     from feynkac.families.family import Family
     from feynkac.interfaces.tables import Observed
     from feynkac.solution import Solution
 
 Sheet = Annotated[Path, typer.Argument(metavar="SHEET", help="Quotes or observations, as CSV.")]
-
-
-class Output(NamedTuple):
-    """What to compute beside the estimate, and where to show it."""
-
-    confidence: float
-    posterior: bool
-    steps: int
-    seed: int
-    out: Path | None
-    as_json: bool
-    each: bool
 
 
 @command
@@ -112,8 +99,6 @@ def calibrate(
         if names is None or solution is None:
             raise InputError(f"{sheet} holds observations; name what to find, as in --free sigma.")
         return _observations(solution, sheet, names, others, noise, method, output)
-    from feynkac.interfaces.market import calibrate_sheet
-
     reading: dict[str, Any] = {"spot": spot, "forward": forward, "rate": rate, "dividend": dividend}
     reading |= {"date": date, "values": values, "columns": _columns(column or [])}
     settings: dict[str, Any] = {"residuals": residuals, "weights": weights}
@@ -193,49 +178,6 @@ def _observations(
     return typer.echo(f"figure {output.out}") if output.out else None
 
 
-def sampled(problem: "Problem", found: "Calibration", output: Output) -> "Posterior | None":
-    """The posterior, if it is wanted."""
-    from feynkac.analysis.posterior import sample_posterior
-    from feynkac.interfaces.console import fraction_display
-
-    if not output.posterior:
-        return None
-    with fraction_display("sampling the posterior") as report:
-        return sample_posterior(
-            problem,
-            found,
-            steps=output.steps,
-            confidence=output.confidence,
-            seed=output.seed,
-            report=report,
-        )
-
-
-def print_estimate(title: str, found: "Calibration") -> None:
-    """A table of parameters, errors and intervals."""
-    from feynkac.interfaces.console import print_table
-
-    rows = [
-        (label, f"{e['value']:.6g}", "–" if e["std"] is None else f"{e['std']:.2g}", _range(e))
-        for label, e in found.record()["estimate"].items()
-    ]
-    interval = f"{100 * found.confidence:g} % interval"
-    print_table(title, ("parameter", "estimate", "standard error", interval), rows)
-
-
-def print_posterior(drawn: "Posterior") -> None:
-    """A table of its marginals."""
-    from feynkac.interfaces.console import print_table
-
-    marginals = [
-        (label, f"{m['mean']:.6g}", f"{m['std']:.2g}", _range(m))
-        for label, m in drawn.record()["marginals"].items()
-    ]
-    interval = f"{100 * drawn.confidence:g} % interval"
-    title = f"posterior, largest R̂ {drawn.r_hat.max():.3f}"
-    print_table(title, ("parameter", "mean", "standard deviation", interval), marginals)
-
-
 def _check_given(
     others: dict[str, Any],
     noise: float | None,
@@ -253,8 +195,3 @@ def _check_given(
     doubled += ["noise"] * (noise is not None and table.noise is not None)
     if doubled:
         raise InputError(f"{doubled[0]} is a column of {data} and given as well; omit one of them.")
-
-
-def _range(entry: dict[str, Any]) -> str:
-    low, high = entry["interval"]
-    return f"{low:.6g} … {high:.6g}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from feynkac.interfaces.application import print_json, warn
-from feynkac.interfaces.calibrating import Output, print_estimate, print_posterior, sampled
+from feynkac.interfaces.estimates import Output, print_estimate, print_posterior, sampled
 from feynkac.interfaces.wording import in_shell
 
 if TYPE_CHECKING:

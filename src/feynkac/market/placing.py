@@ -22,6 +22,9 @@ from feynkac.families.domain import ROUNDING, Domain
 from feynkac.families.elastic import SCALE, Elastic, at_level
 from feynkac.families.family import Family
 from feynkac.families.measures.box import Box
+from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.measures.measure import Measure
+from feynkac.families.names import parse_name
 from feynkac.families.quoted import Quoted
 from feynkac.families.scaling import scalings
 from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
@@ -241,12 +244,19 @@ def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:
 
 
 def _widened(domain: Domain, columns: Mapping[str, Array]) -> Domain:
-    low, high = domain.bounds
-    laws = {}
+    """Wide enough for these columns; the entries beside them keep their law."""
+    low, high = (side.clone() for side in domain.bounds)
+    names = {parse_name(name)[0] for name in columns}
     for name, column in columns.items():
         place = domain.place(name).columns
-        a, b = min(low[place].item(), column.min()), max(high[place].item(), column.max())
-        laws[name] = Box(a, b) if a < b else a
+        low[place] = min(low[place].item(), column.min())
+        high[place] = max(high[place].item(), column.max())
+    laws: dict[str, Measure] = {}
+    for name in names:
+        where, law = domain.slices()[name], domain.measures[name]
+        kind = LogUniform if isinstance(law, LogUniform) else Box
+        sides = (side[where].reshape(law.shape).tolist() for side in (low, high))
+        laws[name] = kind(*sides)
     return domain.replacing(laws)
 
 
