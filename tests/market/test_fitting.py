@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-import QuantLib as ql
+import QuantLib as ql  # noqa: N813
 import torch
 
 import feynkac as fk
