@@ -231,7 +231,7 @@ def homogeneous(family: Family) -> bool:
 
 def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:
     """Why each quote is not in the box; empty if it is."""
-    found = [""] * len(columns[TIME])
+    found = [""] * len(next(iter(columns.values())))
     for name, column in columns.items():
         low, high = (side[domain.place(name).columns].item() for side in domain.bounds)
         slack = ROUNDING * max(abs(low), abs(high))
@@ -246,11 +246,13 @@ def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:
 def _widened(domain: Domain, columns: Mapping[str, Array]) -> Domain:
     """Wide enough for these columns; the entries beside them keep their law."""
     low, high = (side.clone() for side in domain.bounds)
-    names = {parse_name(name)[0] for name in columns}
+    names = set()
     for name, column in columns.items():
-        place = domain.place(name).columns
-        low[place] = min(low[place].item(), column.min())
-        high[place] = max(high[place].item(), column.max())
+        if any(_outside(domain, {name: column})):
+            place = domain.place(name).columns
+            low[place] = min(low[place].item(), column.min())
+            high[place] = max(high[place].item(), column.max())
+            names.add(parse_name(name)[0])
     laws: dict[str, Measure] = {}
     for name in names:
         where, law = domain.slices()[name], domain.measures[name]

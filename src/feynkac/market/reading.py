@@ -64,7 +64,7 @@ def read_quotes(
     options = {Role.SPOT: spot, Role.FORWARD: forward, Role.RATE: rate, Role.DIVIDEND: dividend}
     given = _given(sheet, found, options, date)
     table = Table(sheet, found, given)
-    reading = Reading({role.value: name for role, name in found.items()}, table.notes)
+    reading = Reading({r.value: found[r] for r in Role if r in found}, table.notes)
     quotes = (
         bond_quotes(table, reading) if is_curve(table) else option_quotes(table, wanted, reading)
     )
