@@ -257,8 +257,8 @@ def _widened(domain: Domain, columns: Mapping[str, Array]) -> Domain:
     for name in names:
         where, law = domain.slices()[name], domain.measures[name]
         kind = LogUniform if isinstance(law, LogUniform) else Box
-        sides = (side[where].reshape(law.shape).tolist() for side in (low, high))
-        laws[name] = kind(*sides)
+        a, b = (side[where].reshape(law.shape).tolist() for side in (low, high))
+        laws[name] = kind(a, b)
     return domain.replacing(laws)
 
 
