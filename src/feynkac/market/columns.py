@@ -152,8 +152,8 @@ def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
         InputError: a given column does not exist.
 
     Example:
-        >>> guess(["K", "Last", "Mid"], {})
-        {<Role.STRIKE: 'strike'>: 'K', <Role.PRICE: 'price'>: 'Mid'}
+        >>> guess(["K", "Last", "Mid"], {})[Role.PRICE]
+        'Mid'
     """
     for role, name in given.items():
         if name not in header:

@@ -130,7 +130,7 @@ class OptionQuotes(Quotes):
         >>> sheet = {"strike": [90], "maturity": ["6M"], "iv": [0.25], "type": ["put"]}
         >>> quotes = fk.read_quotes(sheet, spot=100.0)
         >>> quotes.call.tolist(), quotes.forward.tolist(), round(float(quotes.price[0]), 4)
-        ([False], [100.0], 2.7582)
+        ([False], [100.0], 2.8412)
     """
 
     strike: Array
