@@ -212,6 +212,7 @@ def network():
     return fk.solve(box, steps=300, seed=0, evaluations=1)
 
 
+@pytest.mark.slow
 def test_a_network_is_corrected_by_its_check_and_finds_the_parameters(network, quotes):
     fit = network.calibrate(quotes)
     found = dict(zip(fit.calibration.labels, fit.calibration.estimate, strict=True))
@@ -225,6 +226,7 @@ def test_a_network_is_corrected_by_its_check_and_finds_the_parameters(network, q
     assert all(inside)
 
 
+@pytest.mark.slow
 def test_the_error_of_the_solution_widens_the_intervals_quote_by_quote(network, quotes):
     market = make_market()
 
@@ -246,6 +248,7 @@ def test_the_error_of_the_solution_widens_the_intervals_quote_by_quote(network, 
     assert wide.problem.model[-1] > 0.0 == wide.problem.model[0]
 
 
+@pytest.mark.slow
 def test_quotes_that_the_network_does_not_cover_are_dropped_with_a_reason(network):
     sheet = smile()
     sheet["years"] = np.where(sheet["strike"] == sheet["strike"][0], 3.0, sheet["years"])
@@ -256,6 +259,7 @@ def test_quotes_that_the_network_does_not_cover_are_dropped_with_a_reason(networ
         network.calibrate(fk.read_quotes({"K": [90], "years": [9.0], "iv": [0.2]}, spot=100.0))
 
 
+@pytest.mark.slow
 def test_wrong_settings_say_what_there_is(network, quotes):
     with pytest.raises(InputError, match="no setting 'weight'; there are: free, given"):
         network.calibrate(quotes, weight="vega")
