@@ -25,6 +25,7 @@ BENCHMARKS = {
     "reference_memory.py": ["--paths=1000"],
     "asking.py": ["--certificates=2", "--samples=1000"],
     "workers.py": ["--steps=3", "--rounds=1"],
+    "calibration.py": ["--rounds=1"],
 }
 
 BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
@@ -122,6 +123,7 @@ def test_benchmarks_print_one_json_object(script):
         "reference_memory.py": "extra_mb",
         "asking.py": "ratio_at_equal_accuracy",
         "workers.py": "ratio",
+        "calibration.py": "rows",
     }
     assert figure[script] in json.loads(result.stdout)
 

@@ -22,6 +22,7 @@ LAYERS = [
     {"methods"},
     {"runs"},
     {"analysis"},
+    {"market"},
     {"checks"},
     {"evaluation", "loading", "solution_map"},
     {"solution"},

@@ -41,6 +41,10 @@ _NAMES = {
     """,
     "grids.grid": "Grid",
     "library.pretrained": "pretrained",
+    "market.fitting": "calibrate_formula",
+    "market.market_fit": "MarketFit",
+    "market.quotes": "BondQuotes OptionQuotes Quotes",
+    "market.reading": "read_quotes",
     "methods": "Fast Method Paper",
     "methods.dimension": "Choice Interval",
     "methods.space": "Space",
@@ -173,6 +177,12 @@ if TYPE_CHECKING:
     from feynkac.families import safe_root as safe_root
     from feynkac.grids.grid import Grid as Grid
     from feynkac.library.pretrained import pretrained as pretrained
+    from feynkac.market.fitting import calibrate_formula as calibrate_formula
+    from feynkac.market.market_fit import MarketFit as MarketFit
+    from feynkac.market.quotes import BondQuotes as BondQuotes
+    from feynkac.market.quotes import OptionQuotes as OptionQuotes
+    from feynkac.market.quotes import Quotes as Quotes
+    from feynkac.market.reading import read_quotes as read_quotes
     from feynkac.methods import Fast as Fast
     from feynkac.methods import Method as Method
     from feynkac.methods import Paper as Paper

@@ -3,7 +3,7 @@ r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and tim
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 import torch
@@ -21,9 +21,14 @@ from feynkac.analysis.shape import TOLERANCE, ShapeReport, check_parity, check_s
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
+from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, outputs
 from feynkac.families.values import At, by_name
 from feynkac.loading import make_control, read_solution
+from feynkac.market.fitting import fit_quotes
+from feynkac.market.market_fit import MarketFit
+from feynkac.market.quotes import Quotes
+from feynkac.market.weighting import make_market
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
@@ -282,15 +287,38 @@ class Solution(SolutionMap):
         """
         return self.relative_error * (1.0 + np.abs(numbers("values", values)))
 
-    def calibrate(self, problem: Problem, **settings: Any) -> Calibration:
-        """The parameters that explain observations best; see `calibration.py`.
+    @overload
+    def calibrate(self, observed: Problem, **settings: Any) -> Calibration: ...
+
+    @overload
+    def calibrate(self, observed: Quotes, **settings: Any) -> MarketFit: ...
+
+    def calibrate(self, observed: Problem | Quotes, **settings: Any) -> Calibration | MarketFit:
+        """The parameters that explain observations or quotes best.
+
+        Args:
+            observed: from `observe` (see `calibration.py`) or `read_quotes` (see `fitting.py`).
+            settings: of `calibrate`, or the fields of `Market`: free, given, residuals, weights,
+                confidence, seed.
 
         Example:
             >>> problem = solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0)
             >>> solution.calibrate(problem).labels
             ['sigma']
         """
-        return calibrate(problem, **settings)
+        if isinstance(observed, Problem):
+            return calibrate(observed, **settings)
+        market = make_market(**settings)
+        return fit_quotes(self.exactly, self.family, observed, market, self._reference, False)
+
+    def _reference(self, inputs: Tensor) -> tuple[str, Array, Array]:
+        """u at flat inputs without the network, with half widths; see `Checker`."""
+        if isinstance(self.family, ClosedForm):
+            value = self.family.closed_form(*self.family.domain.split(inputs)).squeeze(-1).numpy()
+            return "the closed form", value, np.zeros(len(value))
+        found = self.certify(inputs, effort=Effort(seconds=MAP_SECONDS))
+        value, width = (v.double().cpu().numpy() for v in (found.value, found.half_width))
+        return "Monte Carlo", value, width
 
     def posterior(
         self, problem: Problem, start: Calibration, prior: Prior | None = None, **settings: Any

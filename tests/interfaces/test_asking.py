@@ -1,230 +1,339 @@
-"""`feynkac calibrate`: a CSV file of quotes in; a table, JSON, warnings and a figure out."""
+"""Asking a run through the program: certificates, Greeks, uncertainty and maps of its error."""
 
 import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy import stats
 from typer.testing import CliRunner, Result
 
 import feynkac as fk
 from feynkac.interfaces.cli import app
 
+AT = "x=9.5,t=0.5,sigma=0.35,strike=11"
+POINT = {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11}
+GREEKS = ["delta", "gamma", "vega", "theta", "vanna", "volga"]
+NOT_SMOOTH = "the network is not smooth: second derivatives (gamma, vanna, volga) are 0."
 ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1"}
-SIGMA, X, NOISE = 0.35, 9.6, 0.02
 
 
 def run(*arguments: object) -> Result:
     """The program inside this process."""
-    return CliRunner().invoke(app, ["calibrate", *map(str, arguments)], env=ENVIRONMENT)
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=ENVIRONMENT)
+
+
+def shown(*arguments: object) -> Result:
+    """A command that succeeds."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
 
 
 def results(*arguments: object) -> dict:
-    """The one JSON object on standard output of a command that succeeds."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return json.loads(result.stdout)
+    """The one object of strict JSON on standard output."""
+    return json.loads(shown(*arguments, "--json").stdout, parse_constant=pytest.fail)
 
 
-def write_quotes(path: Path, sigma: float = SIGMA, wiggle: float = 0.0, noise: bool = True) -> Path:
-    """Fifty prices of the textbook's formula, with errors."""
-    draw = np.random.default_rng(5)
-    t, strike = draw.uniform(0.1, 1.0, 50), draw.uniform(10.0, 12.0, 50)
-    v = sigma * np.sqrt(t)
-    d = np.log(X / strike) / v + v / 2
-    value = strike * norm.cdf(v - d) - X * norm.cdf(-d) + NOISE * draw.standard_normal(50)
-    value += wiggle * (-1.0) ** np.arange(50)
-    columns = {"t": t, "strike": strike, "value": value, "noise": np.full(50, NOISE)}
-    chosen = list(columns)[: 4 if noise else 3]
-    rows = np.stack([columns[name] for name in chosen], axis=1)
-    np.savetxt(path, rows, delimiter=",", header=",".join(chosen), comments="")
-    return path
+def is_picture(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.fixture(scope="module")
-def put(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "put"
-    fk.solve(fk.BlackScholes(), steps=200, seed=0, out=folder)
-    return folder
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("asking")
 
 
 @pytest.fixture(scope="module")
-def quotes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_quotes(tmp_path_factory.mktemp("data") / "quotes.csv")
+def put(folder) -> Path:
+    """A good network in a few seconds."""
+    results("solve", "black-scholes", "--steps", 200, "--out", folder / "put")
+    return folder / "put"
 
 
-def test_the_estimate_is_that_of_the_library(put, quotes):
-    found = results(put, quotes, "--free", "sigma,x", "--confidence", 0.8, "--seed", 3)
-    t, strike, value, noise = np.loadtxt(quotes, delimiter=",", skiprows=1).T
-    solution = fk.load(put)
-    problem = solution.observe(["sigma", "x"], value, noise=noise, t=t, strike=strike)
-    expected = solution.calibrate(problem, confidence=0.8, seed=3)
-    own = float(np.sqrt(np.mean(solution.model_error(value) ** 2)))
-    assert found == expected.record() | {"model_error": own, "observations": 50}
-    assert own > solution.manifest.history[-1]["l2"] > 0
+@pytest.fixture(scope="module")
+def relu(folder) -> Path:
+    options = ["--method", "paper", "--steps", 2, "--batch-size", 64]
+    results("solve", "black-scholes", *options, "--out", folder / "relu")
+    return folder / "relu"
 
 
-def test_the_truth_is_found_within_its_errors(put, quotes):
-    found = results(put, quotes, "--free", "sigma", "--given", f"x={X}")["estimate"]["sigma"]
-    assert abs(found["value"] - SIGMA) < 4 * found["std"]
-    assert 0 < found["std"] < 0.01
+@pytest.fixture(scope="module")
+def digital(folder) -> tuple[Path, str]:
+    """A run and where its family is."""
+    spec = f"{Path(__file__).parents[1] / 'digital_put.py'}:DigitalPut"
+    tiny = ["--steps", 2, "--batch-size", 16, "--paths", 8]
+    results("solve", spec, *tiny, "--out", folder / "digital")
+    return folder / "digital", spec
+
+
+@pytest.fixture(scope="module")
+def first_certificate(put) -> Result:
+    return shown("query", put, "--at", AT, "--certify", "--json")
+
+
+@pytest.fixture(scope="module")
+def certified(put, first_certificate) -> Path:
+    """The run, after its first certificate."""
+    return put
+
+
+# query --certify
+
+
+def test_a_certificate_holds_the_closed_form(first_certificate):
+    found = json.loads(first_certificate.stdout)
+    certificate, truth = found["certificate"], found["closed_form"]["value"]
+    assert certificate["network"] == pytest.approx(found["value"])
+    assert abs(certificate["value"] - truth) < 3.0 * certificate["half_width"]
+    assert 0.0 < certificate["half_width"] < 1e-4
+    assert certificate["discretisation"] == 0.0
+    assert certificate["variance_reduction"] > 10.0
+    assert certificate["estimator"].startswith("exact:1")
+    assert (certificate["confidence"], certificate["tolerance"]) == (0.95, None)
+
+
+def test_no_control_is_trained_where_plain_paths_do(put, first_certificate):
+    assert first_certificate.stderr == ""
+    budget = ["--control-budget", "3s"]
+    assert shown("query", put, "--at", AT, "--certify", *budget).stderr == ""
+    assert not (put / "control").exists()
+
+
+def test_a_control_is_trained_where_they_do_not(put, first_certificate, monkeypatch):
+    from feynkac.interfaces import asking
+
+    monkeypatch.setattr(asking, "_too_wide", lambda _solution, _found: True)
+    options = ["--certify", "--control-budget", "2s"]
+    result = shown("query", put, "--at", AT, *options)
+    assert "plain paths are too noisy: training a control (2s)" in result.stderr
+    assert (put / "control" / "manifest.json").exists()
+
+
+def test_a_tolerance_gives_a_verdict(certified):
+    text = shown("query", certified, "--at", AT, "--certify", "--tolerance", 0.1).stdout
+    assert "within (a tolerance of 0.1)" in text
+
+
+def test_a_certificate_is_a_table_beside_the_answer(certified):
+    several = AT.replace("9.5", "[9.5,9.1]")
+    text = shown("query", certified, "--at", several, "--certify").stdout
+    for words in ("estimate", "variance reduction", "(the interval)"):
+        assert text.count(words) == 2
+
+
+def test_every_point_has_its_own_certificate(certified):
+    other = AT.replace("9.5", "9.1")
+    apart = results("query", certified, "--at", AT, "--at", other, "--certify")["answers"]
+    values = [answer["value"] for answer in apart]
+    assert [answer["certificate"]["network"] for answer in apart] == pytest.approx(values)
+    together = results("query", certified, "--at", AT.replace("9.5", "[9.5,9.1]"), "--certify")
+    assert [c["network"] for c in together["certificate"]] == pytest.approx(values)
+
+
+# evaluate --map
+
+
+def test_a_map_of_the_error(certified, tmp_path):
+    out = tmp_path / "map.png"
+    options = ["--map", "--inputs", 16, "--seed", 4, "--out", out]
+    found = results("error", certified, *options)
+    assert (found["inputs"], found["figure"]) == (16, str(out))
+    assert is_picture(out)
+    assert list(found["profiles"]) == list(found["worst"]["at"]) == list(POINT)
     low, high = found["interval"]
-    assert low < found["value"] < high
+    assert low < found["mean"]["value"] < high
+    assert found["mean"]["value"] < 0.05
+    assert found["worst"]["error"] > found["mean"]["value"]
 
 
-@pytest.mark.slow
-def test_both_methods_agree(put, quotes):
-    by = {
-        method: results(put, quotes, "--free", "sigma,x", "--method", method)["estimate"]["sigma"]
-        for method in ("least-squares", "sgd")
-    }
-    difference = by["sgd"]["value"] - by["least-squares"]["value"]
-    assert abs(difference) < 1e-3 * by["least-squares"]["std"]
+def test_a_map_is_a_table(certified):
+    result = shown("error", certified, "--map", "--inputs", 4)
+    for words in ("4 certified inputs", "L1 error, Eq. (9)", "largest error"):
+        assert words in result.stdout
+    assert result.stderr == ""
 
 
-def test_noise_may_be_one_number(put, quotes, tmp_path):
-    bare = write_quotes(tmp_path / "bare.csv", noise=False)
-    found = results(put, bare, "--free", "sigma,x", "--noise", NOISE)
-    assert found == results(put, quotes, "--free", "sigma,x")
-    assert results(put, bare, "--free", "sigma,x")["chi_square"] is None
+# greeks
 
 
-def test_the_table_shows_estimate_error_and_interval(put, quotes):
-    found = results(put, quotes, "--free", "sigma,x", "--confidence", 0.95)
-    result = run(put, quotes, "--free", "sigma, x", "--confidence", 0.95)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert f"50 observations, residuals {found['residual_rms']:.3g} rms" in result.stdout
-    assert "95 % interval" in result.stdout
-    for name, entry in found["estimate"].items():
-        low, high = entry["interval"]
-        numbers = f"{entry['value']:.6g}", f"{entry['std']:.2g}", f"{low:.6g} … {high:.6g}"
-        cells = [name, *numbers]
-        assert re.search(" +│ +".join(map(re.escape, cells)), result.stdout)
+def test_greeks_at_a_point_are_those_of_the_library(put):
+    found = results("greeks", put, "--at", AT)
+    solution = fk.load(put)
+    assert found["greeks"] == {k: v.item() for k, v in solution.greeks(**POINT).items()}
+    assert list(found["greeks"]) == GREEKS
+    assert found["warnings"] == []
+    for name in ("delta", "vega", "theta"):
+        assert found["greeks"][name] == pytest.approx(found["closed_form"]["greeks"][name], abs=0.1)
 
 
-@pytest.fixture(scope="module")
-def sampled(put, quotes) -> dict:
-    return results(put, quotes, "--free", "sigma,x", "--posterior", "--steps", 300)
+def test_greeks_at_a_point_are_a_table(put):
+    result = shown("greeks", put, "--at", AT)
+    for word in ("volga", "∂u/∂strike", "closed form", AT):
+        assert word in result.stdout
+    assert result.stderr == ""
 
 
-def test_the_posterior_agrees_with_the_fit(sampled):
-    for name, marginal in sampled["posterior"]["marginals"].items():
-        fit = sampled["estimate"][name]
-        assert abs(marginal["mean"] - fit["value"]) < 0.3 * fit["std"]
-        assert 0.7 < marginal["std"] / fit["std"] < 1.3
-    assert sampled["posterior"]["samples"] == 225 * 64
+def test_greeks_along_one_variable(put, tmp_path):
+    options = ["--at", "t=0.5,sigma=0.35,strike=11", "--over", "x", "--points", 5]
+    found = results("greeks", put, *options, "--out", tmp_path / "x.png")
+    assert found["over"] == {"x": [9.0, 9.25, 9.5, 9.75, 10.0]}
+    assert found["at"] == {"t": 0.5, "sigma": 0.35, "strike": 11}
+    assert list(found["surfaces"]) == ["value", *GREEKS]
+    assert found["surfaces"]["value"][2] == pytest.approx(fk.load(put)(**POINT).item(), rel=1e-5)
+    assert is_picture(tmp_path / "x.png")
 
 
-def test_the_posterior_has_a_table(put, quotes, sampled):
-    result = run(put, quotes, "--free", "sigma,x", "--posterior", "--steps", 300)
-    largest = max(sampled["posterior"]["r_hat"].values())
-    assert f"posterior, largest R̂ {largest:.3f}" in result.stdout
-    assert "standard deviation" in result.stdout
-    assert f"{sampled['posterior']['marginals']['sigma']['mean']:.6g}" in result.stdout
-    expected = [f"warning: {text}" for text in sampled["posterior"]["warnings"]]
-    assert result.stderr.splitlines() == expected
+def test_greeks_along_two_variables(put, tmp_path):
+    out = tmp_path / "map.png"
+    options = ["--at", AT, "--over", "sigma", "--over", "t", "--points", 3]
+    found = results("greeks", put, *options)
+    vega = fk.load(put).greeks(**POINT | {"sigma": 0.6, "t": 0.5})["vega"].item()
+    assert found["surfaces"]["vega"][2][1] == pytest.approx(vega, rel=1e-4)
+    result = shown("greeks", put, *options, "--out", out)
+    assert result.stdout.replace("\n", "") == f"figure {out}"
+    assert is_picture(out)
 
 
-@pytest.mark.parametrize("more", [[], ["--posterior", "--steps", 100]], ids=["fit", "corner"])
-def test_a_figure_is_drawn(put, quotes, tmp_path, more):
-    path = tmp_path / "figure.png"
-    result = run(put, quotes, "--free", "sigma,x", *more, "--out", path)
-    assert result.exit_code == 0
-    assert result.stdout.replace("\n", "").endswith(f"figure {path}")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    path.unlink()
-    assert results(put, quotes, "--free", "sigma,x", *more, "--out", path)["figure"] == str(path)
-    assert path.exists()
+def test_a_relu_network_is_warned_of(relu, tmp_path):
+    found = results("greeks", relu, "--at", AT)
+    assert NOT_SMOOTH in found["warnings"]
+    assert found["greeks"]["gamma"] == found["greeks"]["volga"] == 0.0
+    sweep = ["--over", "x", "--out", tmp_path / "x.png"]
+    for arguments in (["greeks"], ["greeks", *sweep], ["query", "--greeks"]):
+        command, *options = arguments
+        result = shown(command, relu, "--at", AT, *options)
+        assert f"warning: {NOT_SMOOTH}\n" in result.stderr
+
+
+def test_a_payoff_that_jumps_is_warned_of(digital):
+    folder, spec = digital
+    *_, warning = results("greeks", folder, "--family", spec, "--at", AT)["warnings"]
+    assert "the initial condition jumps" in warning
+    assert "(delta, gamma) are unreliable" in warning
+
+
+# uncertainty
+
+FEW = ["--samples", 2000]
+
+
+def test_uncertainty_is_that_of_the_library(put):
+    options = ["--given", "sigma=normal(0.3,0.05)", "--given", "t=0.5,strike=11", "--seed", 3]
+    found = results("uncertainty", put, *options, *FEW)
+    given = {"sigma": stats.norm(0.3, 0.05), "t": 0.5, "strike": 11}
+    expected = fk.load(put).uncertainty(given, samples=2000, seed=3)
+    assert found == expected.record()
+    assert list(found["correlation"]) == ["x", "sigma"]
+    assert "0.00% of sigma would lie outside Box(0.1, 0.6)" in found["warnings"][0]
+
+
+def test_uncertainty_shows_a_table_and_what_was_cut(put, tmp_path):
+    out = tmp_path / "density.png"
+    result = shown("uncertainty", put, "--given", "sigma=normal(0.15,0.05)", *FEW, "--out", out)
+    for words in ("2000 evaluations", "variance", "quantile 0.95", "correlation with strike"):
+        assert words in result.stdout
+    assert result.stderr.startswith("warning: 15.87% of sigma would lie outside")
+    assert is_picture(out)
+
+
+def test_correlation_reaches_the_inputs(put):
+    options = ["--given", "x=9.5,t=0.5", *FEW]
+    apart, coupled = (
+        results("uncertainty", put, *options, *extra)
+        for extra in ([], ["--correlation", "sigma,strike=0.9"])
+    )
+    assert coupled["variance"]["value"] > 1.3 * apart["variance"]["value"]
+
+
+def test_indices_say_where_the_variance_comes_from(put, tmp_path):
+    out = tmp_path / "indices.png"
+    found = results("uncertainty", put, "--indices", "--given", "t=1", *FEW, "--out", out)
+    assert found["indices"] == fk.load(put).sobol_indices({"t": 1.0}).record()
+    total = {name: figure["value"] for name, figure in found["indices"]["total"].items()}
+    assert sum(total.values()) == pytest.approx(1.0, abs=0.1)
+    assert total["sigma"] > total["strike"] > total["x"] > 0.0
+    assert is_picture(out)
+    text = shown("uncertainty", put, "--indices", *FEW).stdout
+    assert "total Sobol' index of sigma" in text
+
+
+# Bad input
 
 
 @pytest.mark.parametrize(
-    ("data", "free", "message"),
+    ("arguments", "message"),
     [
+        ("query --at {at} --tolerance 0.1", "--tolerance belongs to a certificate; add --certify"),
+        ("query --at {at} --certify --tolerance 0", "a tolerance must be positive, got 0.0"),
+        ("query --at {at} --certify --tolerance nan", "a tolerance must be positive, got nan"),
+        ("query --at {at} --certify --extrapolate", "a certificate is for inputs inside"),
+        ("query --at x=8,t=0.5,sigma=0.35,strike=11 --certify", "x = 8 lies outside [9, 10]"),
+        ("query --at x=9.5 --certify", "missing: t, sigma, strike"),
+        ("evaluate --out map.png", "--out draws the map of errors; add --map"),
+        ("greeks --at x=9.5", "missing: t, sigma, strike"),
+        ("greeks --at {at},rho=1", "unknown: rho"),
+        ("greeks --at x=12,t=0.5,sigma=0.35,strike=11", "x = 12 lies outside [9, 10]"),
+        ("greeks --at {at} --over x", "add --out FIGURE.png or --json"),
+        ("greeks --at {at} --out x.png", "--out draws a sweep; add --over VARIABLE"),
+        ("greeks --at {at} --over y --json", "there is no variable 'y'; there are: x, t"),
+        ("greeks --at {at} --over x --over x --json", "one variable, or two different ones"),
+        ("greeks --at {at} --over x --over t --over sigma --json", "or two different ones"),
+        ("greeks --at {at} --over x --out no/where/x.png", "cannot write no/where/x.png"),
+        ("uncertainty --given rho=1", "there is no variable 'rho'; there are: x, t, sigma, strike"),
+        ("uncertainty --given sigma=2", "sigma = 2 lies outside [0.1, 0.6]"),
+        ("uncertainty --given sigma=normal(3,0.1)", "lies 100% outside Box(0.1, 0.6)"),
+        ("uncertainty --given sigma=cauchy(0,1)", "expected a number, or normal(mean,std)"),
+        ("uncertainty --given sigma=normal(0.3,-1)", "expected a number, or normal(mean,std)"),
+        ("uncertainty --given t=0.5 --given t=1", "'t' is given twice"),
+        ("uncertainty --correlation sigma,strike=1.5", "a number between -1 and 1"),
+        ("uncertainty --correlation sigma,rho=0.5", "there is no variable 'rho'"),
+        ("uncertainty --correlation sigma,sigma=0.5", "expected two names and a number"),
         (
-            {"sigma": 0.75},
-            "sigma",
-            "lies on the boundary of [0.1, 0.6]; the best fit may be outside",
+            "uncertainty --correlation x,t=0.9 --correlation t,sigma=0.9 --correlation x,sigma=-.9",
+            "the correlations are not those of any random variables",
         ),
-        ({"wiggle": 0.3}, "sigma,x", "no parameters explain these data: χ² = "),
-        ({"wiggle": 0.5, "noise": False}, "sigma,x", "large residuals: 0."),
+        (
+            "uncertainty --indices --correlation sigma,strike=0.5",
+            "Sobol' indices need independent inputs; omit --correlation",
+        ),
+        (
+            "uncertainty --indices --samples 64 --given x=9.5,t=1,sigma=0.3,strike=11",
+            "no input is random",
+        ),
     ],
 )
-def test_warnings_are_said_on_stderr_and_are_in_the_json(put, tmp_path, data, free, message):
-    path = write_quotes(tmp_path / "odd.csv", **data)
-    given = [] if "x" in free else ["--given", f"x={X}"]
-    result = run(put, path, "--free", free, *given)
-    assert result.exit_code == 0
-    warnings = results(put, path, "--free", free, *given)["warnings"]
-    assert any(message in text for text in warnings)
-    assert result.stderr.splitlines() == [f"warning: {text}" for text in warnings]
-
-
-def test_what_the_data_do_not_tell_is_a_dash_and_null(put, tmp_path):
-    path = tmp_path / "one.csv"
-    path.write_text("strike,value\n11,1.9\n")
-    options = ["--free", "sigma", "--given", "x=9.5,t=0.5"]
-    assert results(put, path, *options)["estimate"]["sigma"]["std"] is None
-    result = run(put, path, *options)
-    assert re.search(r"sigma +│ +0\.\d+ +│ +– +│ +0\.1 … 0\.6", result.stdout)
-    assert "warning: there are as many unknowns as observations" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("strike,t,value\n11,0.5,?\n", ["--given", "x=9.5"], "row 1: value is '?', not a finite"),
-        ("strike,t,price\n11,0.5,2\n", ["--given", "x=9.5"], "has a column 'price'; expected"),
-        ("strike,t,value\n13,0.5,2\n", ["--given", "x=9.5"], "row 1: strike = 13 lies outside"),
-        ("strike,t,value\n11,0.5,2\n", [], "missing: x"),
-        ("strike,t,value\n11,0.5,2\n", ["--given", "x=8"], "x = 8 lies outside [9, 10]"),
-        ("strike,t,value\n11,0.5,2\n", ["--given", "x"], "cannot read 'x'; expected name=number"),
-        ("strike,t,value\n11,0.5,2\n", ["--given", "x=9.5,t=1"], "t is a column of "),
-        ("strike,t,value\n11,0.5,2\n", ["--given", "x=9,noise=1"], "there is no variable 'noise'"),
-        ("x,strike,t,value\n9,11,0.5,2\n", ["--noise", "0"], "noise must be positive"),
-        ("x,strike,t,value,noise\n9,11,1,2,1\n", ["--noise", "1"], "noise is a column of "),
-        ("strike,t,value\n11,0.5,2\n", ["--free", "sigma,x"], "1 observations cannot determine 2"),
-        ("strike,t,value\n11,0.5,2\n", ["--free", "vol"], "no variable 'vol'; there are"),
-        (
-            "strike,t,value\n11,0.5,2\n",
-            ["--free", "t"],
-            "has a column 't', but t is a free variable",
-        ),
-        ("strike,t,value\n11,0.5,2\n", ["--free", ","], "name the variables to find"),
-    ],
-)
-def test_bad_input_gets_one_sentence(put, tmp_path, content, options, message):
-    path = tmp_path / "bad.csv"
-    path.write_text(content)
-    result = run(put, path, "--free", "sigma", *options, "--out", tmp_path / "figure.png")
-    assert (result.exit_code, result.stdout) == (2, "")
+def test_bad_input_is_refused_in_one_sentence(put, arguments, message):
+    command, *options = arguments.format(at=AT).split()
+    result = run(command, put, *options)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
     assert result.stderr.startswith("error: ")
-    assert message in result.stderr
     assert result.stderr.count("\n") == 1
-    assert not (tmp_path / "figure.png").exists()
-
-
-def test_a_missing_file_or_run_is_named(put, quotes, tmp_path):
-    result = run(put, tmp_path / "none.csv", "--free", "sigma")
-    assert result.exit_code == 2
-    assert "none.csv" in result.stderr
-    result = run(tmp_path, quotes, "--free", "sigma")
-    assert result.exit_code == 2
-    assert "holds no solution" in result.stderr
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("arguments", "message"),
     [
-        ([], "Missing option '--free'"),
-        (["--free", "x", "--confidence", "90"], "Invalid value for '--confidence'"),
-        (["--free", "x", "--method", "newton"], "Invalid value for '--method'"),
-        (["--free", "x", "--steps", "10"], "Invalid value for '--steps'"),
+        ("greeks", "Missing option '--at'"),
+        ("greeks --at x=9.5 --points 1", "Invalid value for '--points'"),
+        ("uncertainty --samples 10", "Invalid value for '--samples'"),
+        ("uncertainty --seed -1", "Invalid value for '--seed'"),
+        ("query --at x=9.5 --tolerance small", "Invalid value for '--tolerance'"),
     ],
 )
-def test_a_wrong_command_line_is_explained(put, quotes, options, message):
-    result = run(put, quotes, *options)
+def test_a_wrong_command_line_is_explained(put, arguments, message):
+    command, *options = arguments.split()
+    result = run(command, put, *options)
     assert result.exit_code == 2
     assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["greeks", "uncertainty", "query"])
+def test_a_folder_without_a_run_is_refused(tmp_path, command):
+    options = [] if command == "uncertainty" else ["--at", AT]
+    result = run(command, tmp_path / "nowhere", *options)
+    assert result.exit_code == 2
+    assert re.fullmatch(r"error: .*holds no solution.*\n", result.stderr)

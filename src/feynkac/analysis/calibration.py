@@ -6,6 +6,7 @@ Intervals are those of the linearised problem. The singular values of the Jacobi
 data do not identify: a direction whose error would exceed the spread of the domain itself.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,6 +25,7 @@ NEXT_TO = 0.02  # of the box: closer to what is not allowed is at its edge
 JUDGES = 2048  # observations that choose the starts; all of them choose among the ends
 EDGE = 1e-3  # of the box: closer is on the boundary
 UNKNOWN = 12.0**-0.5  # standard deviation of a uniform variable on the unit interval
+FINE = 1e-10  # relative change at which a descent ends
 RANK = 1e-12  # of the largest singular value: smaller is rounding
 SMALL_CHANCE = 1e-3
 LARGE_MISFIT = 0.05
@@ -96,27 +98,43 @@ def calibrate(
     method: Literal["least-squares", "sgd"] = "least-squares",
     confidence: float = 0.9,
     seed: int = 0,
+    *,
+    start: Array | None = None,
+    precision: float = FINE,
+    judges: int = JUDGES,
 ) -> Calibration:
-    """The best θ with its intervals, and warnings where you should not trust them."""
-    methods: dict[str, Descent] = {"least-squares": _least_squares, "sgd": _gradient_descent}
+    """The best θ with its intervals, and warnings where you should not trust them.
+
+    Args:
+        problem: the observations.
+        method: SciPy's least squares, or gradient descent as in the paper.
+        confidence: of the intervals.
+        seed: of the starts.
+        start: where to begin, in the variables' own units; by default the best of many points.
+        precision: relative change of θ at which a descent of least squares ends.
+        judges: about how many observations choose the starts.
+    """
+    squares = functools.partial(_least_squares, precision=precision)
+    methods: dict[str, Descent] = {"least-squares": squares, "sgd": _gradient_descent}
     if method not in methods:
         raise InputError(f"unknown method {method!r}; expected one of: {', '.join(methods)}.")
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
-    starts = _best_starts(problem, seed)
-    found = [methods[method](problem, start) for start in starts]
+    starts = _best_starts(problem, seed, judges) if start is None else problem.unit(start)[None]
+    found = [methods[method](problem, each) for each in starts]
     ends = _allowed(problem, starts, np.stack([end for end, _ in found]))
     best = ends[np.argmin(problem.misfit(ends))]
-    return _summary(problem, best, confidence, STARTS + sum(count for _, count in found))
+    evaluations = sum(count for _, count in found) + (STARTS if start is None else 0)
+    return _summary(problem, best, confidence, evaluations)
 
 
-def _best_starts(problem: Problem, seed: int) -> Array:
+def _best_starts(problem: Problem, seed: int, judges: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
-    theta = np.asarray(scipy.stats.qmc.Sobol(size, rng=seed).random(STARTS))
+    theta = problem.by_law(np.asarray(scipy.stats.qmc.Sobol(size, rng=seed).random(STARTS)))
     allowed = problem.allowed(theta)
     theta = theta[allowed] if allowed.any() else theta
-    return np.asarray(theta[np.argsort(problem.thinned(JUDGES).misfit(theta))[:DESCENTS]])
+    return np.asarray(theta[np.argsort(problem.thinned(judges).misfit(theta))[:DESCENTS]])
 
 
 def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
@@ -129,7 +147,7 @@ def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
     return kept if len(kept) else ends
 
 
-def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
+def _least_squares(problem: Problem, start: Array, precision: float) -> tuple[Array, int]:
     inside = np.clip(start, 1e-6, 1.0 - 1e-6)
     size = float(np.linalg.norm(problem.residuals(inside))) or 1.0  # gtol is absolute
     found = scipy.optimize.least_squares(
@@ -137,8 +155,8 @@ def _least_squares(problem: Problem, start: Array) -> tuple[Array, int]:
         inside,
         lambda theta: problem.jacobian(theta) / size,
         bounds=(0.0, 1.0),
-        xtol=1e-10,
-        ftol=1e-12,
+        xtol=precision,
+        ftol=1e-2 * precision,
         gtol=1e-15,
     )
     return np.asarray(found.x), int(found.nfev)
@@ -169,7 +187,7 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
     width, spread = high - low, np.minimum(spread, 1e6)
     covariance = (directions.T * spread**2) @ directions * np.outer(width, width)
     std = np.sqrt(np.diag(covariance))
-    factor = _factor(problem, confidence)
+    factor = interval_factor(problem, confidence)
     chi_square = _chi_square(problem, r)
     estimate = problem.physical(theta)
     sides = np.stack([estimate - factor * std, estimate + factor * std], axis=1)
@@ -196,24 +214,24 @@ def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int
 
 def _variance(problem: Problem, r: Array) -> float:
     """Of a residual: known, estimated, or infinite where there is nothing to estimate it from."""
-    if problem.noise is not None:
+    if problem.noise_is_known:
         return 1.0
     if not problem.freedom:
         return np.inf
-    return float(r @ r) / problem.freedom + float(np.sum(problem.model**2))
+    return float(r @ r) / problem.freedom + float(np.sum((problem.model / problem.scale) ** 2))
 
 
 def _chi_square(problem: Problem, r: Array) -> float | None:
     """χ² with each observation's own error: it says whether u can explain the data at all."""
-    if problem.noise is None:
+    if problem.noise is None or problem.relative:
         return None
     return float(np.sum((r * problem.scale) ** 2 / (problem.noise**2 + problem.model**2)))
 
 
-def _factor(problem: Problem, confidence: float) -> float:
+def interval_factor(problem: Problem, confidence: float) -> float:
     """Half width of an interval in standard errors."""
     tail = 0.5 + 0.5 * confidence
-    if problem.noise is None:
+    if not problem.noise_is_known:
         return float(scipy.stats.t.ppf(tail, max(1, problem.freedom)))
     return float(scipy.stats.norm.ppf(tail))
 
@@ -262,6 +280,8 @@ def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
                 f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
                 "freedom; the noise is larger than given, or the model is wrong."
             ]
+        return []
+    if problem.relative:
         return []
     size = float(np.sqrt(np.mean(r**2)))
     level = float(np.mean(np.abs(problem.values)))

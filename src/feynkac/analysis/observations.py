@@ -55,6 +55,13 @@ class Problem:
     """Standard error of u at each observation, `(n,)`."""
     bounds: tuple[Array, Array]
     """Lower and upper bounds of the free variables, at the level of the observations."""
+    relative: bool = False
+    """Whether the noise is known up to a common factor only."""
+
+    @property
+    def noise_is_known(self) -> bool:
+        """Not just up to a factor."""
+        return self.noise is not None and not self.relative
 
     @cached_property
     def columns(self) -> list[int]:
@@ -68,9 +75,11 @@ class Problem:
 
     @cached_property
     def scale(self) -> Array:
-        """s, or 1 where the noise is unknown."""
+        """s; where the noise is unknown, 1 or what is known of it."""
         if self.noise is None:
             return np.ones(len(self.values))
+        if self.relative:
+            return self.noise
         return np.sqrt(self.noise**2 + len(self.values) * self.model**2)
 
     @cached_property
@@ -94,6 +103,20 @@ class Problem:
         """From the unit cube to the variables' own units."""
         low, high = self.bounds
         return low + theta * (high - low)
+
+    def unit(self, values: Array) -> Array:
+        """From the variables' own units to the unit cube."""
+        low, high = self.bounds
+        return np.asarray((values - low) / (high - low))
+
+    def by_law(self, uniform: Array) -> Array:
+        """Points of the cube by the laws of the free variables.  Shape: `(m, p)` → `(m, p)`."""
+        flat = torch.full((len(uniform), self.domain.dim), 0.5, dtype=torch.float64)
+        flat[:, self.columns] = torch.as_tensor(uniform)
+        generator = torch.Generator().manual_seed(0)
+        for name, where in self.domain.slices().items():
+            flat[:, where] = self.domain.measures[name].draw(flat[:, where], generator)
+        return np.clip(self.unit(flat[:, self.columns].numpy()), 0.0, 1.0)
 
     def at(self, theta: Array, rows: slice = ALL) -> Tensor:
         """Flat inputs of some of the observations.  Shape: θ `(…, p)` → `(…, rows, dim)`."""

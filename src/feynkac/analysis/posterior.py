@@ -142,9 +142,9 @@ def _log_density(problem: Problem, prior: Prior | None, theta: Array) -> Array:
 
 def _log_likelihood(problem: Problem, square: Array) -> Array:
     """From Σ r²; the model's error adds to an unknown noise as in `calibrate`."""
-    if problem.noise is not None:
+    if problem.noise_is_known:
         return -0.5 * square
-    own = problem.freedom * float(np.sum(problem.model**2))
+    own = problem.freedom * float(np.sum((problem.model / problem.scale) ** 2))
     return np.asarray(-0.5 * len(problem.values) * np.log(square + own))
 
 

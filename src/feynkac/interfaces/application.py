@@ -46,6 +46,7 @@ RunFolder = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="A folder written by solve, or a name from the library."),
 ]
+Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
@@ -187,3 +188,9 @@ def find_folder(run: Path) -> Path:
 def print_json(data: dict[str, Any]) -> None:
     """One line on standard output."""
     typer.echo(json.dumps(data))
+
+
+def warn(warnings: list[str]) -> None:
+    """Warnings on standard error, in terms of the shell."""
+    for warning in warnings:
+        typer.echo(f"warning: {in_shell(warning)}", err=True)

@@ -1,35 +1,33 @@
-"""Commands that query a finished run: query, greeks, calibrate, uncertainty."""
+"""Commands that query a finished run: query, greeks, uncertainty."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from feynkac.errors import InputError
 from feynkac.interfaces.application import (
     Json,
+    Picture,
     RunFolder,
     Seed,
     UserFamily,
     command,
     load_solution,
     print_json,
+    warn,
 )
 from feynkac.interfaces.parsing import (
     parse_correlations,
     parse_given,
-    parse_names,
     parse_point,
 )
 
 if TYPE_CHECKING:
     from feynkac.analysis.certificates import Certificate
-    from feynkac.families.domain import Domain
-    from feynkac.interfaces.tables import Observed
     from feynkac.solution import Solution
 
 At = Annotated[list[str], typer.Option("--at", help="An input: x=9.5,t=0.5,… Repeatable.")]
-Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 
 
 @command
@@ -77,7 +75,7 @@ def query(
             records = checked.record()
             found["certificate"] = records[0] if len(records) == 1 else records
     if greeks:
-        _warn(solution.warnings)
+        warn(solution.warnings)
     if as_json:
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):
@@ -117,11 +115,6 @@ def _listed(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def _warn(warnings: list[str]) -> None:
-    for warning in warnings:
-        typer.echo(f"warning: {warning}", err=True)
-
-
 @command
 def greeks(
     run: RunFolder,
@@ -156,116 +149,14 @@ def greeks(
             write_figure(plotting.sweep(found), out)
         if as_json:
             return print_json(found.record())
-        _warn(found.warnings)
+        warn(found.warnings)
         return typer.echo(f"figure {out}")
     result = sensitivities(solution, point)
     if as_json:
         return print_json(result)
     columns = ("quantity", "network", "closed form", "difference")
     print_table(at, columns, answer_rows(result))
-    return _warn(result["warnings"])
-
-
-@command
-def calibrate(
-    run: RunFolder,
-    data: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: variables, value, noise.")],
-    free: Annotated[str, typer.Option(help="Variables to find, such as sigma,x[1].")],
-    given: Annotated[
-        list[str] | None, typer.Option("--given", help="Known values for all rows: x=9.5,…")
-    ] = None,
-    noise: Annotated[
-        float | None, typer.Option(help="Standard deviation of the values, if there is no column.")
-    ] = None,
-    method: Annotated[
-        Literal["least-squares", "sgd"],
-        typer.Option(help="SciPy's least squares, or the paper's sgd."),
-    ] = "least-squares",
-    confidence: Annotated[
-        float, typer.Option(help="Confidence of the intervals.", min=0.01, max=0.999)
-    ] = 0.9,
-    posterior: Annotated[
-        bool, typer.Option("--posterior", help="Sample the posterior too (extra uq).")
-    ] = False,
-    steps: Annotated[int, typer.Option(help="Steps of the posterior's walkers.", min=100)] = 2000,
-    seed: Seed = 0,
-    out: Picture = None,
-    family: UserFamily = None,
-    as_json: Json = False,
-) -> None:
-    """Find the parameters of RUN that explain observations in a CSV file."""
-    from feynkac.interfaces.console import fraction_display, print_table
-    from feynkac.interfaces.tables import read_observations
-
-    solution = load_solution(run, family)
-    names = parse_names(free)
-    domain = solution.family.domain
-    table = read_observations(data, domain, names)
-    others = parse_point(",".join(given)) if given else {}
-    _check_given(others, noise, domain, table, data)
-    spread = noise if table.noise is None else table.noise
-    problem = solution.observe(names, table.values, table.known | others, noise=spread)
-    found = solution.calibrate(problem, method=method, confidence=confidence, seed=seed)
-    model_error = float((problem.model**2).mean() ** 0.5)
-    result = found.record() | {"model_error": model_error, "observations": len(table.values)}
-    drawn = None
-    if posterior:
-        with fraction_display("sampling the posterior") as report:
-            drawn = solution.posterior(
-                problem, found, steps=steps, confidence=confidence, seed=seed, report=report
-            )
-        result["posterior"] = drawn.record()
-    if out:
-        from feynkac import plotting
-        from feynkac.plotting.writing import write_figure
-
-        fit = plotting.calibration(problem, found)
-        write_figure(plotting.posterior(drawn, found) if drawn else fit, out)
-        result["figure"] = str(out)
-    if as_json:
-        return print_json(result)
-    rows = [
-        (label, f"{e['value']:.6g}", "–" if e["std"] is None else f"{e['std']:.2g}", _range(e))
-        for label, e in result["estimate"].items()
-    ]
-    print_table(
-        f"{len(table.values)} observations, residuals {found.rms:.3g} rms",
-        ("parameter", "estimate", "standard error", f"{100 * confidence:g} % interval"),
-        rows,
-    )
-    if drawn:
-        marginals = [
-            (label, f"{m['mean']:.6g}", f"{m['std']:.2g}", _range(m))
-            for label, m in result["posterior"]["marginals"].items()
-        ]
-        columns = ("parameter", "mean", "standard deviation", f"{100 * confidence:g} % interval")
-        print_table(f"posterior, largest R̂ {drawn.r_hat.max():.3f}", columns, marginals)
-    _warn([*found.warnings, *(drawn.warnings if drawn else [])])
-    return typer.echo(f"figure {out}") if out else None
-
-
-def _check_given(
-    others: dict[str, Any],
-    noise: float | None,
-    domain: "Domain",
-    table: "Observed",
-    data: Path,
-) -> None:
-    given = {name: domain.place(name).columns for name in others}
-    columns = [domain.place(name).columns for name in table.known]
-    doubled = [
-        name
-        for name, ours in given.items()
-        if any(ours.start < theirs.stop and theirs.start < ours.stop for theirs in columns)
-    ]
-    doubled += ["noise"] * (noise is not None and table.noise is not None)
-    if doubled:
-        raise InputError(f"{doubled[0]} is a column of {data} and given as well; omit one of them.")
-
-
-def _range(entry: dict[str, Any]) -> str:
-    low, high = entry["interval"]
-    return f"{low:.6g} … {high:.6g}"
+    return warn(result["warnings"])
 
 
 @command
@@ -320,7 +211,7 @@ def uncertainty(
     ]
     columns = ("", "value", "±", "from sampling", "from the network")
     print_table(f"{samples} evaluations", columns, shown)
-    _warn(found.warnings)
+    warn(found.warnings)
     return typer.echo(f"figure {out}") if out else None
 
 

@@ -10,6 +10,7 @@ from feynkac.errors import InputError
 from feynkac.interfaces import (  # noqa: F401
     asking,
     authoring,
+    calibrating,
     library,
     reproducing,
     searching,

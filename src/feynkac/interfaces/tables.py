@@ -49,6 +49,27 @@ def read_observations(path: Path, domain: Domain, free: Sequence[str]) -> Observ
     return Observed(known, columns[value], columns.get(noise))
 
 
+def is_observations(path: Path, domain: Domain, named: bool) -> bool:
+    """Whether a file has this form, and is not a sheet of market quotes.
+
+    Args:
+        path: of the file.
+        domain: of the family.
+        named: whether the user said which variables to find.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header = next(
+                (row for row in csv.reader(file) if any(cell.strip() for cell in row)), []
+            )
+    except (UnicodeDecodeError, csv.Error):
+        return False
+    names = [cell.strip().replace(" ", "") for cell in header]
+    value, noise = (_observed(column, domain) for column in (VALUE, NOISE))
+    known = {*_labels(domain), value, noise}
+    return value in names or (named and (not names or known.issuperset(names)))
+
+
 def _observed(column: str, domain: Domain) -> str:
     """The name of the column with what was observed; no variable has it."""
     while column in domain.measures:

@@ -17,6 +17,7 @@ OPTIONS = {
     "load(folder, family=…)": "--family path/to/file.py:ClassName",
     "`inputs=`": "--inputs",
     "`paths=`": "--paths",
+    "by_formula=True": "--by closed-form",
     "import the file that defines it first": "name the file that defines it (feynkac --use FILE)",
 }
 
@@ -27,10 +28,14 @@ def in_shell(text: str) -> str:
     Example:
         >>> in_shell("use NinomiyaVictoir(steps=4), or give extrapolate=True.")
         'use --scheme ninomiya-victoir:4, or give --extrapolate.'
+        >>> in_shell("give `spot=100`, or `columns={'strike': 'K'}`.")
+        'give --spot 100, or --column strike=K.'
     """
     from feynkac.parts import kebab
 
     for python, shell in OPTIONS.items():
         text = text.replace(python, shell)
+    text = re.sub(r"`columns={'(\S+)': '(\S+)'}`", r"--column \1=\2", text)
+    text = re.sub(r"`(\w+)=([\w.-]+)`", r"--\1 \2", text)
     pattern = rf"(?:a scheme such as )?\b({'|'.join(SCHEMES)})\(steps=(\d+)\)"
     return re.sub(pattern, lambda found: f"--scheme {kebab(found[1])}:{found[2]}", text)

@@ -4,6 +4,7 @@ fk.plot.sweep(solution.sweep("x", t=0.5, …)).savefig("sweep.png")
 """
 
 from feynkac.plotting.history import history
+from feynkac.plotting.market_fit import market_fit
 from feynkac.plotting.pictures import (
     calibration,
     error_map,
@@ -18,6 +19,7 @@ __all__ = [
     "calibration",
     "error_map",
     "history",
+    "market_fit",
     "posterior",
     "smile",
     "sobol_indices",

@@ -30,6 +30,7 @@ from torch import Tensor
 
 from feynkac.families.capabilities import ClosedForm, OwnSteps, Pays, Rate
 from feynkac.families.domain import Domain
+from feynkac.families.elastic import SCALE, Elastic
 from feynkac.families.family import Family
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.quadrature import gauss_legendre
@@ -40,7 +41,6 @@ from feynkac.families.point import Params
 from feynkac.families.quoted import Quote, Quoted, vanilla
 from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
-SCALE = 100.0  # the price at which σ is the lognormal volatility
 NEAR_NODES, FAR_NODES = 80, 32  # of the two integrals
 NEGLIGIBLE = 40.0  # e^{−40} counts as nothing
 LEAST = 1e-15  # of |m|: what float64 can tell from zero
@@ -54,7 +54,7 @@ KINKED: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class Cev(Family, OwnSteps, Rate, Pays, ClosedForm, Quoted, Shaped):
+class Cev(Family, OwnSteps, Rate, Pays, ClosedForm, Quoted, Shaped, Elastic):
     """European option on a forward price; inputs x, t, sigma, beta, rate, strike.
 
     Example:
@@ -77,6 +77,11 @@ class Cev(Family, OwnSteps, Rate, Pays, ClosedForm, Quoted, Shaped):
             rate=Box(0.0, 0.05),
             strike=Box(90.0, 110.0),
         )
+
+    @property
+    def volatility(self) -> str:
+        """σ."""
+        return "sigma"
 
     def drift(self, x: Tensor, p: Params) -> Tensor:
         """Zero."""

@@ -25,13 +25,14 @@ from torch import Tensor
 
 from feynkac.families.capabilities import ControlVariate, OwnSteps, Pays
 from feynkac.families.domain import Domain
+from feynkac.families.elastic import SCALE, Elastic
 from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
-from feynkac.families.models.cev import SCALE, elastic, elastic_step
+from feynkac.families.models.cev import elastic, elastic_step
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 from feynkac.families.quoted import Quote, Quoted, vanilla
@@ -39,7 +40,7 @@ from feynkac.families.shapes import Monotone, Shape, Shaped, quoted_shapes, stri
 
 
 @dataclass(frozen=True)
-class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped):
+class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped, Elastic):
     """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
@@ -60,6 +61,11 @@ class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped):
             rho=Box(-0.7, 0.3),
             strike=Box(90.0, 110.0),
         )
+
+    @property
+    def volatility(self) -> str:
+        """α."""
+        return "x[1]"
 
     def drift(self, x: Tensor, p: Params) -> Tensor:
         """Zero."""

@@ -1,0 +1,1 @@
+"""Market quotes: sheets as people have them, and models fitted to them."""

@@ -1,0 +1,156 @@
+"""Cells of a sheet as people write them: 4,468.17 · 4.468,17 · 25 % · 3M · 19-Mar-2027.
+
+Whether a comma separates decimals is one decision for a whole sheet (`decimal_mark`), and so is
+whether 03/04/2027 is in April (`day_first`). What is in doubt is told to the caller, who says it.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import date, datetime
+
+DAYS_PER_YEAR = 365.0
+NOTHING = {"", "-", "--", "–", "—", ".", "?", "na", "n/a", "#n/a", "nan", "null", "none", "nil"}
+CURRENCIES = "$€£¥"
+UNITS = {"y": 1.0, "m": 1.0 / 12.0, "w": 7.0 / DAYS_PER_YEAR, "d": 1.0 / DAYS_PER_YEAR}
+"""Years in a year, a month, a week, a day."""
+TENOR = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*"
+    r"(y(?:ears?|rs?)?|m(?:onths?|on?s?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)\s*",
+    re.IGNORECASE,
+)
+ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ][\d:.]+Z?)?")
+NUMERIC = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:[T ][\d:.]+)?")
+WORDED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%d %b %y", "%d%b%y", "%d%b%Y")
+DECIMAL = re.compile(r"[-+]?\d*([.,])(\d+)")
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a cell is empty or says that there is nothing.
+
+    Example:
+        >>> is_nothing(" n/a "), is_nothing("0")
+        (True, False)
+    """
+    return text.strip().lower() in NOTHING
+
+
+def decimal_mark(cells: Iterable[str]) -> str:
+    """The comma if these cells can only mean that, else the point.
+
+    Example:
+        >>> decimal_mark(["4.500", "0,25"]), decimal_mark(["4,500", "0.25"])
+        (',', '.')
+    """
+    votes = {",": 0, ".": 0}
+    for cell in cells:
+        text = re.sub(rf"[\s%{CURRENCIES}]", "", cell)
+        if "," in text and "." in text:
+            votes["," if text.rindex(",") > text.rindex(".") else "."] += 1
+        elif (match := DECIMAL.fullmatch(text)) and _is_decimal(text, match[2]):
+            votes[match[1]] += 1
+    return "," if votes[","] > votes["."] else "."
+
+
+def _is_decimal(text: str, digits: str) -> bool:
+    """Whether the mark before these last digits cannot separate thousands."""
+    return len(digits) != 3 or text.lstrip("+-")[0] in "0.,"
+
+
+def parse_number(text: str, decimal: str = ".") -> float:
+    """A finite number, a percentage as a fraction, or NaN.
+
+    Example:
+        >>> parse_number("4,468.17"), parse_number("4.468,17", ","), parse_number("25 %")
+        (4468.17, 4468.17, 0.25)
+        >>> parse_number("abc")
+        nan
+    """
+    plain = re.sub(rf"[\s_'’{CURRENCIES}]", "", text).replace("−", "-")
+    if plain.endswith("%"):
+        return parse_number(plain[:-1], decimal) / 100.0
+    if plain.startswith("(") and plain.endswith(")"):
+        return -parse_number(plain[1:-1], decimal)
+    thousands = "." if decimal == "," else ","
+    if re.fullmatch(rf"[-+]?\d{{1,3}}(\{thousands}\d{{3}})+(\{decimal}\d*)?", plain):
+        plain = plain.replace(thousands, "")
+    try:
+        value = float(plain.replace(",", "."))
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def is_percentage(text: str) -> bool:
+    """Whether a cell has a percent sign.
+
+    Example:
+        >>> is_percentage("25 %")
+        True
+    """
+    return text.strip().endswith("%")
+
+
+def day_first(cells: Iterable[str]) -> bool | None:
+    """Whether numeric dates begin with the day; None if these cells do not tell.
+
+    Example:
+        >>> day_first(["03/04/2027", "19/03/2027"]), day_first(["03/04/2027"]) is None
+        (True, True)
+    """
+    for cell in cells:
+        if match := NUMERIC.fullmatch(cell.strip()):
+            if int(match[1]) > 12:
+                return True
+            if int(match[2]) > 12:
+                return False
+    return None
+
+
+def parse_date(text: str, by_day: bool = True) -> date | None:
+    """A date in one of the usual forms, or None.
+
+    Args:
+        text: such as 2027-03-19, 19.03.2027, 19-Mar-27, March 19, 2027 or 20270319.
+        by_day: whether numeric dates begin with the day; with points they always do.
+
+    Example:
+        >>> parse_date("19-Mar-2027"), parse_date("03/19/2027", by_day=False)
+        (datetime.date(2027, 3, 19), datetime.date(2027, 3, 19))
+    """
+    text = text.strip()
+    if match := ISO.fullmatch(text):
+        return _date(*(int(part) for part in match.groups()))
+    if re.fullmatch(r"(19|20)\d{6}", text):
+        return _date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    if match := NUMERIC.fullmatch(text):
+        first, second, year = (int(part) for part in match.groups())
+        year += 2000 if year < 100 else 0
+        return _date(year, second, first) if by_day or "." in text else _date(year, first, second)
+    words = re.sub(r"[\s,./-]+", " ", text)
+    for form in WORDED:
+        try:
+            return datetime.strptime(words, form).date()
+        except ValueError:
+            continue
+    return None
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def parse_tenor(text: str) -> float:
+    """Years in 3M, 2W, 10 days or 1Y6M, or NaN.
+
+    Example:
+        >>> parse_tenor("3M"), parse_tenor("1y6m"), parse_tenor("0.25")
+        (0.25, 1.5, nan)
+    """
+    parts = TENOR.findall(text.strip())
+    if not parts or TENOR.sub("", text.strip()):
+        return math.nan
+    return sum(float(n.replace(",", ".")) * UNITS[unit[0].lower()] for n, unit in parts)

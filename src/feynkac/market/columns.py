@@ -1,0 +1,202 @@
+"""What the columns of a sheet mean, guessed from their names.
+
+A role has synonyms, the best first. Upper case, blanks, underscores and units in brackets do not
+matter. Users override a guess by naming the column of a role.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from feynkac.errors import InputError
+from feynkac.market.cells import parse_date, parse_number, parse_tenor
+
+
+class Role(StrEnum):
+    """What a column can mean.
+
+    Example:
+        >>> Role("strike") is Role.STRIKE
+        True
+    """
+
+    STRIKE = "strike"
+    MONEYNESS = "moneyness"
+    LOG_MONEYNESS = "log-moneyness"
+    MATURITY = "maturity"
+    YEARS = "years"
+    MONTHS = "months"
+    WEEKS = "weeks"
+    DAYS = "days"
+    TYPE = "type"
+    PRICE = "price"
+    BID = "bid"
+    ASK = "ask"
+    VOLATILITY = "volatility"
+    BID_VOLATILITY = "bid-volatility"
+    ASK_VOLATILITY = "ask-volatility"
+    YIELD = "yield"
+    SPOT = "spot"
+    FORWARD = "forward"
+    RATE = "rate"
+    DIVIDEND = "dividend"
+    DISCOUNT = "discount"
+    DATE = "date"
+
+
+R = Role
+SYNONYMS: Mapping[Role, Sequence[str]] = {
+    R.STRIKE: ("strike", "strike price", "k", "exercise price", "strikes", "strk", "basispreis"),
+    R.MONEYNESS: ("moneyness", "k s", "k f", "strike spot", "strike forward", "relative strike"),
+    R.LOG_MONEYNESS: ("log moneyness", "log strike", "ln k f", "log k f", "logmoneyness"),
+    R.MATURITY: (
+        *("maturity", "expiry", "expiration", "expiration date", "expiry date", "maturity date"),
+        *("expire date", "exp date", "exdate", "exp", "tenor", "term", "ttm", "tte", "t", "tau"),
+        *("time to maturity", "time to expiry", "time to expiration", "laufzeit", "verfall"),
+        *("fälligkeit", "échéance", "vencimiento", "time"),
+    ),
+    R.YEARS: ("years", "maturity years", "years to maturity", "years to expiry", "yte", "year"),
+    R.MONTHS: ("months", "maturity months", "months to maturity", "months to expiry"),
+    R.WEEKS: ("weeks", "maturity weeks", "weeks to maturity", "weeks to expiry"),
+    R.DAYS: (
+        *("days", "dte", "days to expiry", "days to expiration", "days to maturity"),
+        *("maturity days", "expiry days", "tage", "day"),
+    ),
+    R.TYPE: (
+        *("type", "option type", "cp", "c p", "call put", "cp flag", "put call", "putcall"),
+        *("callput", "right", "optiontype", "flag", "kind", "class", "side"),
+    ),
+    R.PRICE: (
+        *("mid", "mid price", "midprice", "mark", "mark price", "price", "option price"),
+        *("market price", "premium", "settle", "settlement", "settlement price", "close"),
+        *("last", "last price", "lastprice", "bond price", "zero bond", "zcb", "preis", "kurs"),
+    ),
+    R.BID: ("bid", "bid price", "best bid", "bid px", "geld"),
+    R.ASK: ("ask", "ask price", "best ask", "best offer", "offer", "ask px", "brief"),
+    R.VOLATILITY: (
+        *("implied volatility", "implied vol", "iv", "mid iv", "mid vol", "mark iv"),
+        *("impliedvolatility", "volatility", "vol", "impvol", "imp vol", "sigma", "black vol"),
+        *("market vol", "vola", "implizite volatilität", "volatilität"),
+    ),
+    R.BID_VOLATILITY: ("bid iv", "bid vol", "iv bid", "vol bid", "bid implied volatility"),
+    R.ASK_VOLATILITY: ("ask iv", "ask vol", "iv ask", "vol ask", "ask implied volatility"),
+    R.YIELD: (
+        *("zero yield", "zero rate", "yield", "spot rate", "zero", "zero coupon yield"),
+        *("zero coupon rate", "yield to maturity", "ytm", "par yield", "rendite"),
+    ),
+    R.SPOT: (
+        *("spot", "s", "s0", "spot price", "underlying", "underlying price", "underlying last"),
+        *("stock price", "underlying close", "index", "index level", "x"),
+    ),
+    R.FORWARD: ("forward", "fwd", "f", "forward price", "future", "futures", "futures price"),
+    R.RATE: (
+        *("rate", "r", "risk free rate", "riskfree rate", "risk free", "interest rate"),
+        *("interest", "zins"),
+    ),
+    R.DIVIDEND: ("dividend", "q", "dividend yield", "div", "div yield", "dividends"),
+    R.DISCOUNT: ("discount factor", "discount", "df", "disc", "p 0 t"),
+    R.DATE: (
+        *("quote date", "valuation date", "as of", "as of date", "asof", "pricing date"),
+        *("trade date", "valuation", "quote readtime", "date", "datum"),
+    ),
+}
+TIMES = (R.MATURITY, R.YEARS, R.MONTHS, R.WEEKS, R.DAYS)
+LEVELS = (R.STRIKE, R.MONEYNESS, R.LOG_MONEYNESS)
+VALUES = (R.PRICE, R.BID, R.ASK, R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY, R.YIELD)
+SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
+UNITS = {"years": R.YEARS, "year": R.YEARS, "y": R.YEARS, "yrs": R.YEARS, "months": R.MONTHS}
+UNITS |= {"days": R.DAYS, "day": R.DAYS, "d": R.DAYS, "m": R.MONTHS, "weeks": R.WEEKS}
+"""What a bracket behind a time means."""
+
+
+def plain(name: str) -> str:
+    """A name without case, units in brackets and punctuation.
+
+    Example:
+        >>> plain("Implied_Vol (%)"), plain("daysToExpiry")
+        ('implied vol', 'days to expiry')
+    """
+    bare = re.sub(r"\(.*?\)|\[.*?\]|%", " ", name)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare)
+    return " ".join(re.findall(r"[^\W_]+", spaced.lower()))
+
+
+def role_of(name: str) -> Role | None:
+    """The role that a name means, if any.
+
+    Example:
+        >>> role_of("Expiry Date"), role_of("T (days)"), role_of("volume") is None
+        (<Role.MATURITY: 'maturity'>, <Role.DAYS: 'days'>, True)
+    """
+    found = next((role for role, names in SYNONYMS.items() if plain(name) in names), None)
+    unit = re.search(r"[(\[]\s*(?:in )?([a-z]+)\s*[)\]]", name.lower())
+    return UNITS.get(unit[1], found) if found is R.MATURITY and unit else found
+
+
+def side_of(name: str) -> tuple[str, Role] | None:
+    """call or put, and what of it, for columns such as `Call Bid` and `P_IV`.
+
+    Example:
+        >>> side_of("C_BID"), side_of("bid") is None
+        (('call', <Role.BID: 'bid'>), True)
+    """
+    first, _, rest = plain(name).partition(" ")
+    role = role_of(rest) if first in SIDES else None
+    return (SIDES[first], role) if role in VALUES else None
+
+
+def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
+    """The column of each role: the given one, or the best synonym.
+
+    Raises:
+        InputError: a given column does not exist.
+
+    Example:
+        >>> guess(["K", "Last", "Mid"], {})[Role.PRICE]
+        'Mid'
+    """
+    for role, name in given.items():
+        if name not in header:
+            raise InputError(
+                f"there is no column {name!r} for the {role}; there are: {', '.join(header)}."
+            )
+    found = dict(given)
+    rest = [name for name in header if name not in given.values()]
+    for name in sorted(rest, key=_rank):
+        meant = role_of(name)
+        if meant is not None and meant not in found:
+            found[meant] = name
+    return found
+
+
+def _rank(name: str) -> int:
+    """How good a synonym the name is."""
+    role = role_of(name)
+    return SYNONYMS[role].index(plain(name)) if role and plain(name) in SYNONYMS[role] else 0
+
+
+def is_long_header(cells: Sequence[str], given: Mapping[Role, str]) -> bool:
+    """Whether a line names a strike or a maturity, and something to fit."""
+    roles = {role_of(cell) for cell in cells} | {r for r, name in given.items() if name in cells}
+    sides = {side_of(cell) for cell in cells} - {None}
+    where, what = {*TIMES, *LEVELS}, {*VALUES, R.RATE, R.DISCOUNT}
+    return bool(roles & where) and bool(roles & what or sides)
+
+
+def is_matrix_header(cells: Sequence[str]) -> bool:
+    """Whether all cells but the first are maturities or strikes.
+
+    Example:
+        >>> is_matrix_header(["strike", "3M", "6M"]), is_matrix_header(["strike", "3M", "bid"])
+        (True, False)
+    """
+    rest = [cell for cell in cells[1:] if cell]
+    return len(rest) > 1 and not is_place(cells[0]) and all(is_place(cell) for cell in rest)
+
+
+def is_place(cell: str) -> bool:
+    """Whether a cell is a number, a date or a tenor."""
+    if parse_date(cell) is not None:
+        return True
+    number, tenor = parse_number(cell), parse_tenor(cell)
+    return number == number or tenor == tenor

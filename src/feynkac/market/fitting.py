@@ -1,0 +1,122 @@
+r"""A family fitted to quotes:  min_θ Σ wᵢ (yᵢ(θ) − yᵢ)²,  y prices, or implied volatilities.
+
+The weights are those of the market alone; `descents.py` says how the error of u enters.
+"""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from feynkac.analysis.partials import Map
+from feynkac.errors import InputError
+from feynkac.families.capabilities import ClosedForm
+from feynkac.families.family import Family
+from feynkac.market.descents import Checker, Descents
+from feynkac.market.market_fit import MarketFit
+from feynkac.market.placing import levelled, place
+from feynkac.market.quotes import Array, Quotes
+from feynkac.market.weighting import Market, describe, in_level_units, make_market, noise_of
+
+LARGE = 0.05  # of the quotes
+
+
+def calibrate_formula(family: Family, quotes: Quotes, **settings: Any) -> MarketFit:
+    """A family's closed form fitted to quotes; the free variables stay in its domain.
+
+    Args:
+        family: with a closed form, on a domain wide enough for its parameters.
+        quotes: from `read_quotes`.
+        settings: the fields of `Market`: free, given, residuals, weights, confidence, seed.
+
+    Example:
+        >>> import feynkac as fk
+        >>> sheet = {"strike": [95, 100, 105], "maturity": ["6M"] * 3, "iv": [0.2, 0.21, 0.22]}
+        >>> fit = fk.calibrate_formula(fk.BlackScholesMerton(), fk.read_quotes(sheet, spot=100.0))
+        >>> round(float(fit.calibration.estimate[0]), 6)
+        0.21
+    """
+    if not isinstance(family, ClosedForm):
+        raise InputError(f"{family.name()} has no closed form; calibrate a solution of it.")
+    formula = family.closed_form
+
+    def u(inputs: Tensor) -> Tensor:
+        return formula(*family.domain.split(inputs))
+
+    return fit_quotes(u, family, quotes, make_market(**settings), None, True)
+
+
+@torch.inference_mode(False)  # gradients are needed, whatever the caller does
+def fit_quotes(
+    u: Map, family: Family, quotes: Quotes, market: Market, check: Checker | None, anywhere: bool
+) -> MarketFit:
+    """The best parameters.
+
+    Args:
+        u: the solution map, on flat inputs of the family.
+        family: what it solves.
+        quotes: from a sheet.
+        market: how to fit them.
+        check: a reference for the fitted prices.
+        anywhere: whether u is known outside the family's box too, as a formula is.
+    """
+    placed = place(family, quotes, market.given or {}, market.free, anywhere)
+    kept, in_level = placed.quotes, in_level_units(placed.quotes, market.residuals)
+    noise, relative = noise_of(kept, market.weights, in_level)
+    fit = Descents(
+        _asked(u, family, anywhere), placed, noise, relative, in_level, market.confidence
+    )
+    start = time.perf_counter()
+    state = fit.refined(fit.rough(market.seed), np.zeros(len(kept)))
+    seconds = time.perf_counter() - start
+    checked = None
+    if check is not None:
+        state, checked = fit.corrected(state, _checked(check, family))
+    level = kept.levels(state.price)
+    residuals = level - kept.level if in_level else state.price - kept.price
+    found = replace(state.found, residuals=residuals)
+    notes = [*placed.notes, *describe(kept, market.weights, in_level)]
+    made = MarketFit(
+        family.name(),
+        kept,
+        found,
+        state.problem,
+        in_level,
+        state.price,
+        level,
+        checked,
+        notes,
+        seconds,
+    )
+    return replace(made, calibration=replace(found, warnings=[*found.warnings, *_large(made)]))
+
+
+def _asked(u: Map, family: Family, anywhere: bool) -> Map:
+    """u at the level where it was solved."""
+
+    def at_its_level(inputs: Tensor) -> Tensor:
+        moved, s = levelled(family, inputs)
+        return s * u(moved)
+
+    return u if anywhere else at_its_level
+
+
+def _checked(check: Checker, family: Family) -> Checker:
+    def at_its_level(inputs: Tensor) -> tuple[str, Array, Array]:
+        moved, s = levelled(family, inputs)
+        by, value, half_width = check(moved)
+        factor = s.squeeze(-1).numpy() if s.ndim else 1.0
+        return by, factor * value, factor * half_width
+
+    return at_its_level
+
+
+def _large(fit: MarketFit) -> list[str]:
+    """A warning where the model does not describe the quotes."""
+    name, rms = fit.quotes.level_name, float(np.sqrt(np.nanmean(fit.level_residuals**2)))
+    if rms <= LARGE * np.mean(np.abs(fit.quotes.level)):
+        return []
+    return [f"{fit.family} misses these quotes by {100 * rms:.2g} points of {name} (rms)."]

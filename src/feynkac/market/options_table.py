@@ -1,0 +1,194 @@
+r"""Option quotes from a table: levels, forwards and discounting, mid prices, and what is wrong.
+
+F = S e^{(r − q)t},   D = e^{−rt},   parity: C − P = D (F − K).
+"""
+
+import numpy as np
+
+from feynkac.analysis.implied_volatility import black_price, black_vega, implied_volatility
+from feynkac.market.assembling import CALLS, HIGHEST_RATE, HIGHEST_VOLATILITY, PUTS, Table
+from feynkac.market.columns import Role
+from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
+
+TOLERANCE = 1e-9  # of the forward: a price below its bound by less is at it
+NEAR = 0.03  # of the forward: strikes nearer do not tell calls from puts
+MOST_VOLATILITY = 5.0
+MONEYNESS = 10.0  # strikes below this at a forward of more than five times it are relative
+R = Role
+
+
+def option_quotes(table: Table, values: Role | None, reading: Reading) -> OptionQuotes:
+    """All rows that can be used.
+
+    Args:
+        table: the sheet.
+        values: whether the price or the volatility counts where there are both.
+        reading: how the sheet was understood so far.
+    """
+    t = table.times()
+    forward, discount = _carry(table, t)
+    strike = _strikes(table, forward)
+    bad = ~((strike > 0.0) & (forward > 0.0) & (discount > 0.0))
+    table.drop(bad, "strike, forward and discount factor must be positive")
+    in_price = _in_price(table, values)
+    middle, half = _prices(table) if in_price else _volatilities(table)
+    call = _calls(table, strike, forward, discount, middle if in_price else None)
+    where = (forward, strike, t)
+    if in_price:
+        _check_prices(table, middle, forward, strike, discount, call)
+        price = middle
+        volatility = implied_volatility(price, *where, discount, call).numpy()
+        table.drop(~(volatility > 0.0), "its price has no time value, hence no implied volatility")
+    else:
+        table.drop(~((middle > 0.0) & (middle <= MOST_VOLATILITY)), _odd(middle))
+        volatility = middle
+        price = black_price(*where, volatility, discount, call).numpy()
+        half = None if half is None else half * black_vega(*where, volatility, discount).numpy()
+    _drop_repeated(table, t, strike, call)
+    rows = np.array(table.sheet.numbers)
+    found = OptionQuotes(
+        t, price, half, rows, in_price, reading, strike, forward, discount, call, volatility
+    )
+    return found.select(table.usable)
+
+
+def _odd(volatility: Array) -> list[str]:
+    return [f"the volatility {v:g} is not between 0 and {MOST_VOLATILITY:g}" for v in volatility]
+
+
+def _carry(table: Table, t: Array) -> tuple[Array, Array]:
+    """Forward and discount factor."""
+    dividend = table.fractions(R.DIVIDEND, HIGHEST_RATE) if table.has(R.DIVIDEND) else 0.0
+    if table.has(R.DISCOUNT):
+        discount = table.numbers(R.DISCOUNT)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = -np.log(discount) / t
+    elif table.has(R.RATE):
+        rate = table.fractions(R.RATE, HIGHEST_RATE)
+        discount = np.exp(-rate * t)
+    else:
+        table.notes.append("no rate is given: 0 is taken (`rate=0.03`).")
+        rate, discount = np.zeros(len(table)), np.ones(len(table))
+    if table.has(R.FORWARD):
+        return table.numbers(R.FORWARD), discount
+    if not table.has(R.SPOT):
+        advice = "Give `spot=100`. "
+        raise table.missing("the spot or the forward price", "forward", "F", advice)
+    return table.numbers(R.SPOT) * np.exp((rate - dividend) * t), discount
+
+
+def _strikes(table: Table, forward: Array) -> Array:
+    if R.STRIKE in table.columns:
+        strike = table.numbers(R.STRIKE)
+        level = np.nanmedian(forward)
+        if np.nanmax(strike, initial=0.0) < MONEYNESS and level > 5.0 * MONEYNESS:
+            table.notes.append("strikes are small beside the forward: read as moneyness K/S.")
+            return strike * _base(table, forward)
+        return strike
+    if R.MONEYNESS in table.columns:
+        moneyness = table.fractions(R.MONEYNESS, MONEYNESS)
+        of = "spot" if table.has(R.SPOT) else "forward"
+        table.notes.append(f"moneyness is strike / {of}.")
+        return moneyness * _base(table, forward)
+    if R.LOG_MONEYNESS in table.columns:
+        table.notes.append("log-moneyness is ln(strike / forward).")
+        return np.asarray(np.exp(table.numbers(R.LOG_MONEYNESS)) * forward)
+    delta = any(name.lower() == "delta" for name in table.sheet.header)
+    advice = "Deltas are not read. " if delta else ""
+    raise table.missing("the strike", "strike", "K", advice)
+
+
+def _base(table: Table, forward: Array) -> Array:
+    """What moneyness is relative to."""
+    return table.numbers(R.SPOT) if table.has(R.SPOT) else forward
+
+
+def _in_price(table: Table, values: Role | None) -> bool:
+    prices = any(role in table.columns for role in (R.PRICE, R.BID, R.ASK))
+    volatilities = any(
+        role in table.columns for role in (R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY)
+    )
+    if not (prices or volatilities):
+        raise table.missing("the price or the volatility", "price", "LAST")
+    if prices and volatilities and values is None:
+        table.notes.append(
+            "prices and volatilities are quoted: prices count (`values=volatility`)."
+        )
+    return prices and not (volatilities and values is R.VOLATILITY)
+
+
+def _prices(table: Table) -> tuple[Array, Array | None]:
+    """Mid and half the spread."""
+    if not (R.BID in table.columns and R.ASK in table.columns):
+        role = next(role for role in (R.PRICE, R.BID, R.ASK) if role in table.columns)
+        if role is not R.PRICE:
+            table.notes.append(f"there are only {role} prices; they are taken as mid prices.")
+        return table.numbers(role), None
+    bid, ask = table.numbers(R.BID), table.numbers(R.ASK)
+    _check_sides(table, bid, ask)
+    return 0.5 * (bid + ask), 0.5 * (ask - bid)
+
+
+def _volatilities(table: Table) -> tuple[Array, Array | None]:
+    if not (R.BID_VOLATILITY in table.columns and R.ASK_VOLATILITY in table.columns):
+        roles = (R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY)
+        role = next(role for role in roles if role in table.columns)
+        return table.fractions(role, HIGHEST_VOLATILITY), None
+    bid = table.fractions(R.BID_VOLATILITY, HIGHEST_VOLATILITY)
+    ask = table.fractions(R.ASK_VOLATILITY, HIGHEST_VOLATILITY)
+    _check_sides(table, bid, ask)
+    return 0.5 * (bid + ask), 0.5 * (ask - bid)
+
+
+def _check_sides(table: Table, bid: Array, ask: Array) -> None:
+    pairs = list(zip(bid, ask, strict=True))
+    table.drop(bid > ask, [f"crossed: bid {b:g} exceeds ask {a:g}" for b, a in pairs])
+    table.drop(bid <= 0.0, [f"no bid ({b:g})" for b, _ in pairs])
+
+
+def _calls(
+    table: Table, strike: Array, forward: Array, discount: Array, price: Array | None
+) -> Bools:
+    """Whether each is a call; without a column, what their prices say, or out of the money."""
+    if table.has(R.TYPE):
+        cells = [cell.strip().lower() for cell in table.cells(R.TYPE)]
+        unknown = np.array([cell not in (*CALLS, *PUTS) for cell in cells])
+        table.drop(unknown, [f"type is {cell!r}, neither call nor put" for cell in cells])
+        return np.array([cell in CALLS for cell in cells])
+    out = strike >= forward
+    if price is None:
+        return out
+    keep = table.usable & np.isfinite(price)
+    gain = discount * (forward - strike)
+    low, high = keep & (strike < (1.0 - NEAR) * forward), keep & (strike > (1.0 + NEAR) * forward)
+    for what, side, worth in (("calls", low, gain), ("puts", high, -gain)):
+        if side.any() and (price[side] >= 0.98 * worth[side]).mean() > 0.5:
+            table.notes.append(f"there is no type: by their prices all are {what}.")
+            return np.full(len(table), what == "calls")
+    table.notes.append("there is no type: all are taken as out of the money.")
+    return out
+
+
+def _check_prices(
+    table: Table, price: Array, forward: Array, strike: Array, discount: Array, call: Bools
+) -> None:
+    gain = discount * np.where(call, forward - strike, strike - forward)
+    least, slack = np.maximum(gain, 0.0), TOLERANCE * forward
+    most = discount * np.where(call, forward, strike)
+    below = [
+        f"price {p:g} is below the intrinsic value {v:g}" for p, v in zip(price, least, strict=True)
+    ]
+    above = [f"price {p:g} is above the bound {v:g}" for p, v in zip(price, most, strict=True)]
+    table.drop(price <= 0.0, [f"price {p:g} is not positive" for p in price])
+    table.drop(price < least - slack, below)
+    table.drop(price >= most, above)
+
+
+def _drop_repeated(table: Table, t: Array, strike: Array, call: Bools) -> None:
+    first: dict[tuple[float, float, bool], int] = {}
+    for i in np.flatnonzero(table.usable):
+        key = (round(float(t[i]), 9), float(strike[i]), bool(call[i]))
+        if key in first:
+            table.reasons[int(i)] = f"repeats row {table.sheet.numbers[first[key]]}"
+        else:
+            first[key] = int(i)

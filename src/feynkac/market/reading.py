@@ -1,0 +1,126 @@
+"""A quote sheet as people have it: `read_quotes("quotes.csv", spot=4468.17)`."""
+
+from collections.abc import Mapping
+from datetime import date as Day  # noqa: N812  (the argument is called date)
+from pathlib import Path
+from typing import Any
+
+from feynkac.errors import InputError
+from feynkac.market.assembling import HIGHEST_RATE, Table
+from feynkac.market.bonds_table import bond_quotes, is_curve
+from feynkac.market.columns import Role, guess, is_long_header, is_matrix_header
+from feynkac.market.layouts import constants, from_chain, from_matrix, is_matrix
+from feynkac.market.options_table import option_quotes
+from feynkac.market.quotes import Quotes, Reading
+from feynkac.market.sheet import Sheet, read_sheet, sheet_of_frame
+
+MOST_NAMED = 5
+
+
+def read_quotes(
+    source: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    spot: float | None = None,
+    forward: float | None = None,
+    rate: float | None = None,
+    dividend: float | None = None,
+    date: str | Day | None = None,
+    values: str | None = None,
+) -> Quotes:
+    """Quotes of options, or of zero-coupon bonds if there are no strikes.
+
+    The columns, units and layout are guessed. What was guessed, and which rows were dropped for
+    which reason, is in `quotes.reading`.
+
+    Args:
+        source: a CSV file, a data frame, or columns by name.
+        columns: the column of a role, where the guess is wrong: `{"strike": "K"}`. Roles are those
+            of `Role`.
+        spot: price of the asset, if there is no column.
+        forward: its forward price for all maturities.
+        rate: continuously compounded.
+        dividend: dividend yield, likewise.
+        date: the day of the quotes, where maturities are dates.
+        values: price or volatility, where there are both, or for the cells of a matrix.
+
+    Example:
+        >>> import feynkac as fk
+        >>> sheet = {"K": [95, 105], "Expiry": ["2027-07-31"] * 2}
+        >>> sheet |= {"Bid": [7.1, 2.2], "Ask": [7.0, 2.4]}
+        >>> quotes = fk.read_quotes(sheet, spot=100, rate=0.02, date="2027-01-31")
+        >>> len(quotes), [str(each) for each in quotes.reading.dropped]
+        (1, ['row 1: crossed: bid 7.1 exceeds ask 7'])
+    """
+    roles = _roles(columns or {})
+    wanted = _value_role(values)
+    sheet = _sheet(source, roles)
+    if not sheet.rows:
+        raise InputError(f"{sheet.name} has a header, but no quotes below it.")
+    if is_matrix(sheet) and not is_long_header(sheet.header, roles):
+        sheet = from_matrix(sheet, wanted)
+    sheet = from_chain(sheet)
+    found = guess(sheet.header, roles)
+    options = {Role.SPOT: spot, Role.FORWARD: forward, Role.RATE: rate, Role.DIVIDEND: dividend}
+    given = _given(sheet, found, options, date)
+    table = Table(sheet, found, given)
+    reading = Reading({r.value: found[r] for r in Role if r in found}, table.notes)
+    quotes = (
+        bond_quotes(table, reading) if is_curve(table) else option_quotes(table, wanted, reading)
+    )
+    table.notes[:0] = sheet.notes
+    reading.dropped.extend(table.dropped())
+    if not len(quotes):
+        raise InputError(f"{sheet.name} has no quote that can be used: {_first(reading)}.")
+    return quotes
+
+
+def _first(reading: Reading) -> str:
+    shown = "; ".join(str(each) for each in reading.dropped[:MOST_NAMED])
+    more = len(reading.dropped) - MOST_NAMED
+    return shown + (f"; and {more} more" if more > 0 else "")
+
+
+def _roles(columns: Mapping[str, str]) -> dict[Role, str]:
+    known = ", ".join(role.value for role in Role)
+    for name in columns:
+        if name not in list(Role):
+            raise InputError(f"a column cannot be the {name!r}; expected one of: {known}.")
+    return {Role(name): column for name, column in columns.items()}
+
+
+def _value_role(values: str | None) -> Role | None:
+    if values not in (None, "price", "volatility"):
+        raise InputError(f"values are of the kind price or volatility, not {values!r}.")
+    return None if values is None else Role(values)
+
+
+def _sheet(source: Any, roles: Mapping[Role, str]) -> Sheet:
+    if not isinstance(source, str | Path):
+        return sheet_of_frame(source)
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}.")
+    return read_sheet(path, lambda row: is_long_header(row, roles) or is_matrix_header(row))
+
+
+def _given(
+    sheet: Sheet,
+    columns: Mapping[Role, str],
+    options: Mapping[Role, float | None],
+    date: str | Day | None,
+) -> dict[Role, float | str]:
+    """Values for all rows: options, and what stands above the header."""
+    found: dict[Role, float | str] = {**constants(sheet)}
+    told = {role: value for role, value in options.items() if value is not None}
+    for role, value in told.items():
+        if role in columns:
+            raise InputError(f"{sheet.name} has a column {columns[role]!r}; omit {role}={value:g}.")
+        if role in (Role.RATE, Role.DIVIDEND) and abs(value) > HIGHEST_RATE:
+            raise InputError(
+                f"{role} = {value:g} is a fraction: write {value / 100:g} for {value:g} %."
+            )
+    found |= told
+    if date is not None:
+        found[Role.DATE] = str(date)
+    return found

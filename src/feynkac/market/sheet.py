@@ -1,0 +1,204 @@
+"""A file, or a data frame, as a table of text cells: header, rows, and what stands above them.
+
+Encoding and separator are found; lines above the header such as `Spot; 4468.17` become constants.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from feynkac.errors import InputError
+from feynkac.market.cells import decimal_mark, is_nothing, parse_number
+
+SEPARATORS = ",;\t|"
+BINARY = {b"PK\x03\x04": "an Excel workbook", b"\xd0\xcf\x11\xe0": "an Excel workbook"}
+MOST_LINES_ABOVE = 30
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Text cells below a header.
+
+    Example:
+        >>> Sheet("quotes", ["strike", "mid"], [["100", "4.2"]], [2]).header
+        ['strike', 'mid']
+    """
+
+    name: str
+    """Of the file, for messages."""
+    header: list[str]
+    rows: list[list[str]]
+    """As long as the header each."""
+    numbers: list[int]
+    """The line of each row in the file, from 1."""
+    above: Mapping[str, str] = field(default_factory=dict)
+    """What stands above the header, by its label."""
+    decimal: str = "."
+    notes: list[str] = field(default_factory=list)
+
+    def column(self, name: str) -> list[str]:
+        """The cells of one column."""
+        place = self.header.index(name)
+        return [row[place] for row in self.rows]
+
+
+def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
+    """Read a text file.
+
+    Args:
+        path: comma, semicolon, tab or bar separated, in UTF-8, UTF-16 or Latin 1.
+        is_header: tells the header from lines above it.
+
+    Raises:
+        InputError: it is not such a file, or has no header with rows below it.
+    """
+    text, notes = _decode(path)
+    separator = _separator(text)
+    lines = list(enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1))
+    stripped = [(n, [cell.strip() for cell in row]) for n, row in lines if any(map(str.strip, row))]
+    kept = [(n, row) for n, row in stripped if not _is_comment(row)]
+    if not kept:
+        raise InputError(f"{path} is empty; expected a header and rows of quotes.")
+    first = next((i for i, (_, row) in enumerate(kept[:MOST_LINES_ABOVE]) if is_header(row)), None)
+    if first is None:
+        shown = ", ".join(repr(cell) for cell in kept[0][1][:8])
+        raise InputError(
+            f"{path} has no header that names a strike or a maturity beside a price, a volatility "
+            f"or a yield; its first line has {shown}. Name the columns, as in "
+            "`columns={'strike': 'K'}`."
+        )
+    if first:
+        notes.append(f"the header is in line {kept[first][0]}.")
+    comments = [row for _, row in stripped if _is_comment(row)]
+    lines_above = [*comments, *(row for _, row in kept[:first])]
+    above = dict(pair for row in lines_above if (pair := _labelled(row)))
+    return make_sheet(str(path), kept[first][1], kept[first + 1 :], above, notes)
+
+
+def make_sheet(
+    name: str,
+    header: Sequence[str],
+    lines: Sequence[tuple[int, Sequence[str]]],
+    above: Mapping[str, str],
+    notes: list[str],
+) -> Sheet:
+    """With rows as long as the header and a decimal mark."""
+    while (
+        header and not header[-1] and all(len(row) < len(header) or not row[-1] for _, row in lines)
+    ):
+        header = header[:-1]
+    named = _distinct([cell or f"column {i + 1}" for i, cell in enumerate(header)])
+    width = len(named)
+    rows = [[*row[:width], *[""] * (width - len(row))] for _, row in lines]
+    decimal = decimal_mark(cell for row in [*rows, list(above.values())] for cell in row)
+    if decimal == ",":
+        notes = [*notes, "commas separate decimals."]
+    return Sheet(name, named, rows, [number for number, _ in lines], above, decimal, notes)
+
+
+def sheet_of_frame(frame: Any) -> Sheet:
+    """The cells of a pandas or polars frame, a mapping of columns, or a list of mappings.
+
+    Example:
+        >>> sheet_of_frame({"strike": [90, 100], "mid": [11.0, None]}).rows
+        [['90', '11.0'], ['100', '']]
+    """
+    columns = _columns(frame)
+    header = [str(name) for name in columns]
+    cells = [[_text(value) for value in values] for values in columns.values()]
+    lengths = {len(column) for column in cells}
+    if len(lengths) != 1 or not min(lengths):
+        raise InputError(f"the columns of a table must have one length, got {sorted(lengths)}.")
+    rows = [(i, list(row)) for i, row in enumerate(zip(*cells, strict=True), start=1)]
+    return make_sheet("the table", header, rows, {}, [])
+
+
+def _columns(frame: Any) -> dict[Any, list[Any]]:
+    if isinstance(frame, Mapping):
+        return {name: list(values) for name, values in frame.items()}
+    if isinstance(frame, Sequence) and frame and isinstance(frame[0], Mapping):
+        names = dict.fromkeys(name for row in frame for name in row)
+        return {name: [row.get(name) for row in frame] for name in names}
+    try:
+        return {name: list(frame[name]) for name in frame.columns}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(
+            f"expected a path, a data frame, or columns by name; got {type(frame).__name__}."
+        ) from error
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    return "" if text in ("nan", "NaT", "<NA>", "None") else text
+
+
+def _decode(path: Path) -> tuple[str, list[str]]:
+    raw = path.read_bytes()
+    for start, what in BINARY.items():
+        if raw.startswith(start):
+            raise InputError(f"{path} is {what}; save the sheet as CSV.")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return raw.decode("utf-16"), []
+    if b"\x00" in raw:
+        raise InputError(f"{path} is not a text file; expected a CSV file.")
+    try:
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace"), [
+            "the file is not in UTF-8; read as Latin 1."
+        ]
+
+
+def _separator(text: str) -> str:
+    """The one that cuts most lines into the same number of cells, at least two."""
+    lines = [line for line in text.splitlines()[:200] if line.strip()]
+
+    def agreement(separator: str) -> tuple[int, int]:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
+        widths.pop(1, None)
+        return max(((count, width) for width, count in widths.items()), default=(0, 0))
+
+    return max(SEPARATORS, key=agreement)
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    first = next(cell for cell in row if cell)
+    return first.startswith("#") and not first.lower().startswith(
+        ("#n/a", "#value", "#ref", "#div")
+    )
+
+
+def _labelled(row: Sequence[str]) -> tuple[str, str] | None:
+    """`Spot: 4468.17` or `Spot; 4468.17`."""
+    cells = [cell for cell in (cell.lstrip("# ") for cell in row) if cell]
+    if len(cells) == 1:
+        label, mark, value = cells[0].partition(":" if ":" in cells[0] else "=")
+        return (label.strip(), value.strip()) if mark and value.strip() else None
+    return (cells[0].rstrip(":= "), cells[1]) if len(cells) == 2 else None
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names, a second `bid` as `bid (2)`."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell is a number.
+
+    Example:
+        >>> is_number("4,500"), is_number("strike")
+        (True, False)
+    """
+    value = parse_number(cell, decimal)
+    return not is_nothing(cell) and value == value
