@@ -1,7 +1,18 @@
 """Pictures of results, each a matplotlib figure (extra `plot`); `fk.plot` in Python.
 
 fk.plot.sweep(solution.sweep("x", t=0.5, …)).savefig("sweep.png")
+
+A solution draws itself, see `Plots`: `solution.plot.curve("x", t=0.5, …)`.
 """
+
+try:
+    import matplotlib as matplotlib
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "pictures need matplotlib, which is not installed; install the extra: "
+        'pip install "feynkac[plot]".',
+        name="matplotlib",
+    ) from error
 
 from feynkac.plotting.history import history
 from feynkac.plotting.pictures import (
@@ -9,16 +20,18 @@ from feynkac.plotting.pictures import (
     error_map,
     posterior,
     sobol_indices,
-    sweep,
     uncertainty,
 )
+from feynkac.plotting.sweeps import curve, surface, sweep
 
 __all__ = [
     "calibration",
+    "curve",
     "error_map",
     "history",
     "posterior",
     "sobol_indices",
+    "surface",
     "sweep",
     "uncertainty",
 ]
