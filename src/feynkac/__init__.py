@@ -18,22 +18,25 @@ _NAMES = {
     "analysis.calibration": "Calibration",
     "analysis.certificates": "Certificate Effort",
     "analysis.error_map": "ErrorMap",
+    "analysis.implied_volatility": "black_price black_vega implied_volatility why_no_volatility",
     "analysis.metrics": "Errors",
     "analysis.observations": "Problem",
     "analysis.posterior": "Posterior",
+    "analysis.shape": "ShapeReport",
     "analysis.uncertainty": "SobolIndices Uncertainty",
     "checks.checkup": "Checkup check",
     "control": "add_control",
     "errors": "ArtifactError FeynkacError FeynkacWarning InputError Interrupted NonFiniteError",
     "families": """
-        Absorbing AdditiveNoise AffineLinear Bachelier Barrier BasketPut Beta
-        BlackScholes BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm
+        Absorbing AdditiveNoise AffineLinear Bachelier Barrier BasketPut Beta BlackScholes
+        BlackScholesMerton BoundaryValue Bounded Box Calendar Cev Channel Cir ClosedForm
         ClosedPartials CommutingNoise ConditionalMean ConstantDiscount ControlVariate
-        Coupled DiagonalNoise Digital Discount Domain DoubleWell ExactSampler ExactSteps
-        Family Fixed GeometricBasket Greek HeatGaussian HeatParaboloid Heston Jumps LogUniform
-        Measure MultiAsset NamedGreeks NoiseDimension Normal OrnsteinUhlenbeck OwnSteps
-        Params Payoff Pays Rainbow Rate Reflected Sabr Sampled Source Spread TimeDependent
-        VectorValued safe_root
+        Convex Coupled DiagonalNoise Digital Discount Domain DoubleWell ExactSampler
+        ExactSteps Family Fixed GeometricBasket Greek HeatGaussian HeatParaboloid Heston
+        Jumps LogUniform Measure Monotone MultiAsset NamedGreeks NoiseDimension Normal
+        OrnsteinUhlenbeck OwnSteps Params Payoff Pays Quote Quoted Rainbow Rate Reflected
+        Sabr Sampled Shape Shaped Source Spread TimeDependent Vasicek VectorValued
+        safe_root
     """,
     "grids.grid": "Grid",
     "methods": "Fast Method Paper",
@@ -80,9 +83,14 @@ if TYPE_CHECKING:
     from feynkac.analysis.certificates import Certificate as Certificate
     from feynkac.analysis.certificates import Effort as Effort
     from feynkac.analysis.error_map import ErrorMap as ErrorMap
+    from feynkac.analysis.implied_volatility import black_price as black_price
+    from feynkac.analysis.implied_volatility import black_vega as black_vega
+    from feynkac.analysis.implied_volatility import implied_volatility as implied_volatility
+    from feynkac.analysis.implied_volatility import why_no_volatility as why_no_volatility
     from feynkac.analysis.metrics import Errors as Errors
     from feynkac.analysis.observations import Problem as Problem
     from feynkac.analysis.posterior import Posterior as Posterior
+    from feynkac.analysis.shape import ShapeReport as ShapeReport
     from feynkac.analysis.uncertainty import SobolIndices as SobolIndices
     from feynkac.analysis.uncertainty import Uncertainty as Uncertainty
     from feynkac.checks.checkup import Checkup as Checkup
@@ -104,15 +112,19 @@ if TYPE_CHECKING:
     from feynkac.families import BlackScholes as BlackScholes
     from feynkac.families import BlackScholesMerton as BlackScholesMerton
     from feynkac.families import BoundaryValue as BoundaryValue
+    from feynkac.families import Bounded as Bounded
     from feynkac.families import Box as Box
+    from feynkac.families import Calendar as Calendar
     from feynkac.families import Cev as Cev
     from feynkac.families import Channel as Channel
+    from feynkac.families import Cir as Cir
     from feynkac.families import ClosedForm as ClosedForm
     from feynkac.families import ClosedPartials as ClosedPartials
     from feynkac.families import CommutingNoise as CommutingNoise
     from feynkac.families import ConditionalMean as ConditionalMean
     from feynkac.families import ConstantDiscount as ConstantDiscount
     from feynkac.families import ControlVariate as ControlVariate
+    from feynkac.families import Convex as Convex
     from feynkac.families import Coupled as Coupled
     from feynkac.families import DiagonalNoise as DiagonalNoise
     from feynkac.families import Digital as Digital
@@ -131,6 +143,7 @@ if TYPE_CHECKING:
     from feynkac.families import Jumps as Jumps
     from feynkac.families import LogUniform as LogUniform
     from feynkac.families import Measure as Measure
+    from feynkac.families import Monotone as Monotone
     from feynkac.families import MultiAsset as MultiAsset
     from feynkac.families import NamedGreeks as NamedGreeks
     from feynkac.families import NoiseDimension as NoiseDimension
@@ -140,14 +153,19 @@ if TYPE_CHECKING:
     from feynkac.families import Params as Params
     from feynkac.families import Payoff as Payoff
     from feynkac.families import Pays as Pays
+    from feynkac.families import Quote as Quote
+    from feynkac.families import Quoted as Quoted
     from feynkac.families import Rainbow as Rainbow
     from feynkac.families import Rate as Rate
     from feynkac.families import Reflected as Reflected
     from feynkac.families import Sabr as Sabr
     from feynkac.families import Sampled as Sampled
+    from feynkac.families import Shape as Shape
+    from feynkac.families import Shaped as Shaped
     from feynkac.families import Source as Source
     from feynkac.families import Spread as Spread
     from feynkac.families import TimeDependent as TimeDependent
+    from feynkac.families import Vasicek as Vasicek
     from feynkac.families import VectorValued as VectorValued
     from feynkac.families import safe_root as safe_root
     from feynkac.grids.grid import Grid as Grid

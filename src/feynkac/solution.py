@@ -17,6 +17,7 @@ from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, make_yardstick
 from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
+from feynkac.analysis.shape import TOLERANCE, ShapeReport, check_parity, check_shape
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ERROR_PATHS = 2**14  # per input of a simulated reference
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
 MAP_SECONDS = 0.02  # for each of many inputs
+SHAPE_INPUTS = 2**13
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class Solution(SolutionMap):
         """
         from feynkac.plotting.plots import Plots
 
-        return Plots(self)
+        records = self.manifest.history
+        return Plots(self, records, self.error_map, self.component or 0)
 
     @torch.inference_mode(False)  # simulated references differentiate
     def error(
@@ -126,7 +129,35 @@ class Solution(SolutionMap):
         grid = method.grid if scheme is None and paths is None else None
         paths = None if grid else paths or ERROR_PATHS
         setting = (self.family, scheme or method.scheme, generator, inputs, paths, report)
-        return make_yardstick(*setting, grid=grid).measure(self.network)
+        yardstick = make_yardstick(*setting, grid=grid)
+        return replace(yardstick, family=self.family).measure(self.network)
+
+    def shape(
+        self,
+        inputs: int = SHAPE_INPUTS,
+        *,
+        partner: "Solution | None" = None,
+        tolerance: float = TOLERANCE,
+        seed: int = 4,
+    ) -> ShapeReport:
+        """Whether u is monotone, convex and bounded as its family declares; see `shape.py`.
+
+        Args:
+            inputs: how many to check.
+            partner: the put if this is the call, or the call: checks put–call parity too.
+            tolerance: what counts as a violation, relative to 1 + |u|.
+            seed: of the inputs.
+
+        Example:
+            >>> solution.shape(500).rows[0].sentence
+            'is between intrinsic value and forward'
+        """
+        points = self.family.domain.sample(inputs, make_generator(seed, "shape"), torch.float64)
+        report = check_shape(self.exactly, self.family, points, tolerance)
+        if partner is None:
+            return report
+        pair = self.exactly, self.family, partner.exactly, partner.family
+        return replace(report, rows=(*report.rows, check_parity(*pair, points, tolerance)))
 
     @torch.inference_mode(False)  # controls are differentiated
     def certify(

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from feynkac.analysis.chunks import over_rows, over_values
 from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
+from feynkac.analysis.quoted_errors import price_volatility, read_quote
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.family import Family
@@ -122,6 +123,26 @@ class SolutionMap(ABC):
     def _greek(self, greek: Greek, at: dict[str, Any], extrapolate: bool) -> Tensor:
         u, domain = self.network, self.family.domain
         return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
+
+    def implied_volatility(
+        self, at: At = None, /, *, extrapolate: bool = False, **named: Any
+    ) -> Tensor:
+        """The Black volatility of the price u, NaN where none exists.  Shape: leading axes.
+
+        In float64. For families that are `Quoted`. Gradients flow back to inputs that require them.
+
+        Example:
+            >>> solution.implied_volatility(x=9.5, t=[0.5, 0.7], sigma=0.3, strike=11.0).shape
+            torch.Size([2])
+        """
+        like, family = self.network.mean, self.family
+        read_quote(family, family.domain.mean[None])  # first, so that the answer is one sentence
+
+        def volatility(block: Tensor) -> Tensor:
+            prices = self._value(block.to(like)).to(block)
+            return price_volatility(family, prices[..., None], block)
+
+        return over_values(volatility, family.domain, by_name(at, named), extrapolate)
 
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any

@@ -7,7 +7,7 @@ remaining bias; see `debiasing.py`. With a closed form nothing changes.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from feynkac.analysis.debiasing import mean_absolute, root_mean_square
 from feynkac.analysis.partials import Map
+from feynkac.analysis.quoted_errors import VolatilityErrors, quoted, volatility_errors
 from feynkac.analysis.warnings import warnings_of
 from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
@@ -78,10 +79,13 @@ class Errors:
     """Mean absolute error in the units of u, without the noise of the reference."""
     relative: float
     """The same relative to the standard deviation of ū over the domain, whatever its units."""
+    volatility: VolatilityErrors | None = None
+    """Errors in implied volatility, if u is the price of a call or put and they were asked for."""
 
     def record(self) -> dict[str, float | int | None]:
         """As plain numbers by name; None for numbers that are not finite, which JSON lacks."""
-        plain = {k: v for k, v in asdict(self).items() if k != "worst"}
+        plain = {k: v for k, v in asdict(self).items() if k not in ("worst", "volatility")}
+        plain |= self.volatility.record() if self.volatility else {}
         return {k: v if math.isfinite(v) else None for k, v in plain.items()}
 
     @property
@@ -116,6 +120,8 @@ class Yardstick:
     """Estimated discretisation error of the reference, if requested."""
     seconds: float | None = None
     """Approximate time for a measurement, which omits inputs to keep it."""
+    family: Family | None = None
+    """Whose prices are compared in implied volatility too, if they have one."""
 
     def measure(self, u: Map) -> Errors:
         """Errors of `u` on the inputs."""
@@ -123,7 +129,11 @@ class Yardstick:
             points = self.points if self.seconds is None else self._affordable(u, self.seconds)
             values = torch.cat([u(block) for block in torch.split(points, ROWS_AT_ONCE)])
         reference = Estimate(*(part[: len(points)] for part in self.reference))
-        return compare(values.double(), reference, points, self.domain)
+        errors = compare(values.double(), reference, points, self.domain)
+        if self.family is None or not quoted(self.family):
+            return errors
+        prices = values.double(), reference.value.double()
+        return replace(errors, volatility=volatility_errors(self.family, *prices, points))
 
     def _affordable(self, u: Map, seconds: float) -> Tensor:
         """The first inputs, as many as `seconds` allow; u is timed on a few."""

@@ -29,6 +29,7 @@ from feynkac.families.models.barrier import Barrier
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.channel import Channel
+from feynkac.families.models.cir import Cir
 from feynkac.families.models.digital import Digital
 from feynkac.families.models.double_well import DoubleWell
 from feynkac.families.models.geometric_basket import GeometricBasket
@@ -38,6 +39,7 @@ from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
+from feynkac.families.models.vasicek import Vasicek
 from feynkac.families.payoff import Payoff
 from feynkac.solution import Solution
 from feynkac.solver import solve
@@ -72,6 +74,8 @@ MODELS = (
     Model("rainbow, worst of", Rainbow(payoff=Payoff("put", on="min"))),
     Model("spread", Spread()),
     Model("geometric-basket, 50 assets", GeometricBasket(), 0.002),
+    Model("vasicek", Vasicek()),
+    Model("cir", Cir()),
     Model("channel", Channel(), 0.005),
     Model("double-well", DoubleWell()),
 )

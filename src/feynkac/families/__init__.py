@@ -45,6 +45,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.channel import Channel
+from feynkac.families.models.cir import Cir
 from feynkac.families.models.digital import Digital
 from feynkac.families.models.double_well import DoubleWell
 from feynkac.families.models.geometric_basket import GeometricBasket
@@ -56,8 +57,11 @@ from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
+from feynkac.families.models.vasicek import Vasicek
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params, Point
+from feynkac.families.quoted import Quote, Quoted
+from feynkac.families.shapes import Bounded, Calendar, Convex, Monotone, Shape, Shaped
 
 __all__ = [
     "Absorbing",
@@ -70,15 +74,19 @@ __all__ = [
     "BlackScholes",
     "BlackScholesMerton",
     "BoundaryValue",
+    "Bounded",
     "Box",
+    "Calendar",
     "Cev",
     "Channel",
+    "Cir",
     "ClosedForm",
     "ClosedPartials",
     "CommutingNoise",
     "ConditionalMean",
     "ConstantDiscount",
     "ControlVariate",
+    "Convex",
     "Coupled",
     "DiagonalNoise",
     "Digital",
@@ -97,6 +105,7 @@ __all__ = [
     "Jumps",
     "LogUniform",
     "Measure",
+    "Monotone",
     "MultiAsset",
     "NamedGreeks",
     "NoiseDimension",
@@ -107,14 +116,19 @@ __all__ = [
     "Payoff",
     "Pays",
     "Point",
+    "Quote",
+    "Quoted",
     "Rainbow",
     "Rate",
     "Reflected",
     "Sabr",
     "Sampled",
+    "Shape",
+    "Shaped",
     "Source",
     "Spread",
     "TimeDependent",
+    "Vasicek",
     "VectorValued",
     "safe_root",
 ]

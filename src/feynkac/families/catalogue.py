@@ -18,6 +18,7 @@ from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
 from feynkac.families.models.cev import Cev
 from feynkac.families.models.channel import Channel
+from feynkac.families.models.cir import Cir
 from feynkac.families.models.digital import Digital
 from feynkac.families.models.double_well import DoubleWell
 from feynkac.families.models.geometric_basket import GeometricBasket
@@ -29,6 +30,7 @@ from feynkac.families.models.ornstein_uhlenbeck import OrnsteinUhlenbeck
 from feynkac.families.models.rainbow import Rainbow
 from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
+from feynkac.families.models.vasicek import Vasicek
 from feynkac.families.payoff import Payoff
 from feynkac.user_files import import_file
 
@@ -38,6 +40,7 @@ BUILT_IN: dict[str, type[Family]] = {
         *(BlackScholes, BasketPut, HeatParaboloid, HeatGaussian),  # the paper's
         *(BlackScholesMerton, Digital, Barrier, Bachelier, Cev, Heston, Sabr),
         *(MultiAsset, GeometricBasket, Rainbow, Spread),
+        *(Vasicek, Cir),
         *(OrnsteinUhlenbeck, Channel, DoubleWell),
     )
 }

@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
+from feynkac.analysis.quoted_errors import price_volatility, why_no_price_volatility
 from feynkac.families.capabilities import ClosedForm
 from feynkac.solution import Solution
 
@@ -13,9 +14,13 @@ Numbers = dict[str, Any]
 
 
 def answer(
-    solution: Solution, at: dict[str, Any], greeks: bool = False, extrapolate: bool = False
+    solution: Solution,
+    at: dict[str, Any],
+    greeks: bool = False,
+    extrapolate: bool = False,
+    volatility: bool = False,
 ) -> Numbers:
-    """Value and, on request, all first derivatives and named Greeks at one input."""
+    """Value and, on request, derivatives, named Greeks and implied volatility at one input."""
     result: Numbers = {"at": at, "value": _plain(solution(at, extrapolate=extrapolate))}
     if greeks:
         names = solution.family.domain.free
@@ -25,7 +30,32 @@ def answer(
         }
         result["greeks"] = {n: _plain(v) for n, v in named.items()}
     closed = _closed_form(solution, at, greeks, extrapolate)
+    if volatility:
+        result |= _volatility(solution, at, extrapolate, closed)
     return result | ({"closed_form": closed} if closed else {})
+
+
+def _volatility(
+    solution: Solution, at: dict[str, Any], extrapolate: bool, closed: Numbers | None
+) -> Numbers:
+    """Implied volatilities, also of the closed form, which they join; None where there is none."""
+    family = solution.family
+    inputs = family.domain.join(at, extrapolate)
+    found = solution.implied_volatility(at, extrapolate=extrapolate)
+    if closed is not None and isinstance(family, ClosedForm):
+        known = family.closed_form(*family.domain.split(inputs))
+        closed["implied_volatility"] = _finite(price_volatility(family, known, inputs))
+    prices = solution(at, extrapolate=extrapolate)[..., None]
+    missing = why_no_price_volatility(family, prices, inputs)
+    named = {"no_volatility": dict(missing)} if missing else {}
+    return {"implied_volatility": _finite(found)} | named
+
+
+def _finite(values: Tensor) -> Any:
+    """As plain numbers, None for NaN, which JSON lacks."""
+    if values.ndim:
+        return [_finite(value) for value in values]
+    return None if values.isnan() else values.item()
 
 
 def _closed_form(
@@ -80,6 +110,9 @@ def answer_rows(found: Numbers) -> list[tuple[str, str, str, str]]:
     """Rows (quantity, network, closed form, difference) for a table."""
     closed = found.get("closed_form", {})
     rows = [_row("value", found["value"], closed.get("value"))]
+    if "implied_volatility" in found:
+        name = "implied_volatility"
+        rows.append(_row("implied volatility", found[name], closed.get(name)))
     for kind, prefix in (("greeks", ""), ("partials", "∂u/∂")):
         for name, value in found.get(kind, {}).items():
             rows.append(_row(prefix + name, value, closed.get(kind, {}).get(name)))
@@ -98,6 +131,8 @@ def _text(value: Any) -> str:
 
 
 def _rounded(value: Any) -> Any:
+    if value is None:
+        return None
     return [_rounded(v) for v in value] if isinstance(value, list) else round(value, 5)
 
 

@@ -37,6 +37,9 @@ def query(
     run: RunFolder,
     at: At,
     greeks: Annotated[bool, typer.Option("--greeks", help="Print derivatives too.")] = False,
+    implied_volatility: Annotated[
+        bool, typer.Option("--implied-volatility", help="Print Black's volatility of the price.")
+    ] = False,
     certify: Annotated[
         bool, typer.Option("--certify", help="Check each value by Monte Carlo.")
     ] = False,
@@ -51,7 +54,7 @@ def query(
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
-    """Print values, Greeks and certificates of RUN at given inputs."""
+    """Print values, Greeks, volatilities and certificates of RUN at given inputs."""
     from feynkac.interfaces.answers import answer, answer_rows, certificate_answer
     from feynkac.interfaces.console import print_table
 
@@ -63,7 +66,8 @@ def query(
         raise InputError("a certificate is for inputs inside the domain; omit --extrapolate.")
     solution = load_solution(run, family)
     points = [parse_point(text) for text in at]
-    answers = [answer(solution, point, greeks, extrapolate) for point in points]
+    kinds = {"greeks": greeks, "volatility": implied_volatility, "extrapolate": extrapolate}
+    answers = [answer(solution, point, **kinds) for point in points]
     if certify:
         for found, point in zip(answers, points, strict=True):
             checked = _checked(solution, point, tolerance)
@@ -78,6 +82,8 @@ def query(
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):
         print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
+        for sentence, count in found.get("no_volatility", {}).items():
+            typer.echo(f"no implied volatility of {count} price(s): {sentence}")
         for certificate in _listed(found.get("certificate", [])):
             print_table("certificate", ("", "value"), certificate_answer(certificate))
     return None

@@ -82,27 +82,40 @@ def error(
     error_map: Annotated[
         bool, typer.Option("--map", help="Certify many inputs: where is the error largest?")
     ] = False,
+    shape: Annotated[
+        bool, typer.Option("--shape", help="Is u monotone, convex and bounded as it should be?")
+    ] = False,
+    parity: Annotated[
+        Path | None, typer.Option(help="Check put–call parity with this run, the put or call.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Draw the map into this PNG.")] = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
-    from feynkac.interfaces.console import fraction_display, print_errors
+    from feynkac.interfaces.console import fraction_display, print_errors, print_shape
 
     if out and not error_map:
         raise InputError("--out draws the map of errors; add --map.")
+    if error_map and (shape or parity):
+        raise InputError("--map answers alone; omit --shape and --parity.")
     solution = load_solution(run, family)
     if error_map:
         return _map(solution, inputs or 1024, seed, out, as_json)
-    with fraction_display("simulating the reference") as report:
+    report = None
+    if shape or parity:
+        partner = load_solution(parity, family) if parity else None
+        report = solution.shape(partner=partner, seed=seed)
+    with fraction_display("simulating the reference") as progress:
         errors = solution.error(
-            inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=report
+            inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=progress
         )
     aside = {"worst": errors.worst, "warnings": errors.warnings}
     result = {"run": str(run), "seed": seed, **errors.record(), **aside}
     if as_json:
-        return print_json(result)
-    return print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
+        return print_json(result | ({"shape": report.record()} if report else {}))
+    print_errors(f"{solution.manifest.family.name}, fresh inputs", result)
+    return print_shape(report) if report else None
 
 
 app.command("evaluate", hidden=True)(error)  # its earlier name

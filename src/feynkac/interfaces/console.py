@@ -19,6 +19,7 @@ from feynkac.analysis.rounding import error_text, figure, number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from feynkac.analysis.shape import ShapeReport
     from feynkac.training.loop import Progress
 
 
@@ -111,6 +112,7 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
         "L1 error, Eq. (9)": _l1_text(result),
         **_interval(result),
         **_in_units(result),
+        **_in_volatility(result),
         "L2 error": number(result["l2"]),
         "largest error seen": number(result["max"]),
         "L1 of predicting the mean": number(result["mean_baseline"]),
@@ -139,6 +141,43 @@ def _in_units(result: dict[str, Any]) -> dict[str, str]:
         "mean error in units of u": number(result["absolute"]),
         "the same, per deviation of u": number(result["relative"]),
     }
+
+
+def _in_volatility(result: dict[str, Any]) -> dict[str, str]:
+    """For prices of calls and puts."""
+    if result.get("volatility_median_bp") is None:
+        return {}
+    return {
+        "median error of implied volatility": f"{number(result['volatility_median_bp'])} bp",
+        "its 99 % quantile": f"{number(result['volatility_99_bp'])} bp",
+        "inputs where it counts": f"{result['volatility_share']:.1%}",
+    }
+
+
+def print_shape(report: "ShapeReport") -> None:
+    """The arbitrage report of a solution, as a table and a sentence."""
+    rows = [
+        (
+            f"u {row.sentence}",
+            f"{row.share:.2%}",
+            number(row.mean) if row.share else "–",
+            number(row.largest) if row.share else "–",
+            _place(row.worst),
+        )
+        for row in report.rows
+    ]
+    columns = ("shape", "violated at", "mean size", "largest", "where")
+    title = f"arbitrage report, {max((row.inputs for row in report.rows), default=0)} inputs"
+    print_table(title, columns, rows)
+    Console(highlight=False, soft_wrap=True).print(report.summary)
+
+
+def _place(worst: dict[str, Any] | None) -> str:
+    """An input in a few words; long ones are in the JSON."""
+    if worst is None:
+        return ""
+    scalars = {name: v for name, v in worst.items() if not isinstance(v, list)}
+    return ", ".join(f"{name}={value:.3g}" for name, value in scalars.items())
 
 
 def _interval(result: dict[str, Any]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from feynkac.plotting.pictures import (
     sobol_indices,
     uncertainty,
 )
+from feynkac.plotting.smile import smile, volatility_surface
 from feynkac.plotting.sweeps import curve, surface, sweep
 
 __all__ = [
@@ -30,8 +31,10 @@ __all__ = [
     "error_map",
     "history",
     "posterior",
+    "smile",
     "sobol_indices",
     "surface",
     "sweep",
     "uncertainty",
+    "volatility_surface",
 ]

@@ -1,8 +1,8 @@
 """`solution.plot`: pictures of one solution."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -11,27 +11,13 @@ from torch import Tensor
 from feynkac.analysis.error_map import ErrorMap
 from feynkac.analysis.sweep import Sweep
 from feynkac.families.capabilities import ClosedForm
-from feynkac.families.family import Family
 from feynkac.families.values import At
 from feynkac.plotting.history import history
 from feynkac.plotting.pictures import error_map
+from feynkac.plotting.smile import smile
 from feynkac.plotting.sweeps import curve, surface
-from feynkac.runs.artifact import Manifest
-
-
-class Drawable(Protocol):
-    """What `Plots` asks a solution for."""
-
-    @property
-    def family(self) -> Family: ...
-    @property
-    def manifest(self) -> Manifest: ...
-    @property
-    def component(self) -> int | None: ...
-    def sweep(
-        self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
-    ) -> Sweep: ...
-    def error_map(self, inputs: int = 1024) -> ErrorMap: ...
+from feynkac.solution_map import SolutionMap
+from feynkac.training.loop import Record
 
 
 @dataclass(frozen=True)
@@ -46,7 +32,13 @@ class Plots:
         ['value', 'delta', 'gamma']
     """
 
-    solution: Drawable
+    solution: SolutionMap
+    records: Sequence[Record]
+    """Its history."""
+    measure: Callable[[int], ErrorMap]
+    """Maps its error, from certificates at this many inputs."""
+    component: int = 0
+    """Which output of the family's closed form it is."""
 
     def curve(
         self,
@@ -95,6 +87,30 @@ class Plots:
         """
         return surface(self.solution.sweep([first, second], at, points=points, **named), only)
 
+    def smile(
+        self,
+        at: At = None,
+        /,
+        *,
+        over: str = "strike",
+        maturities: Sequence[float] | None = None,
+        **named: Any,
+    ) -> Figure:
+        """Implied volatility along the strike, one line per maturity; for families with quotes.
+
+        Args:
+            at: the other variables by name, one value each.
+            over: the variable of the horizontal axis.
+            maturities: values of t; by default five.
+            named: other variables as keywords.
+
+        Example:
+            >>> figure = solution.plot.smile(x=9.5, sigma=0.3, maturities=[0.5, 1.0])
+            >>> len(figure.axes[0].lines)
+            2
+        """
+        return smile(self.solution, at, over=over, maturities=maturities, **named)
+
     def error_map(self, inputs: int = 1024) -> Figure:
         """Mean certified error along each scalar variable.
 
@@ -102,7 +118,7 @@ class Plots:
             >>> solution.plot.error_map(16).axes[0].get_xlabel()
             '$x$'
         """
-        return error_map(self.solution.error_map(inputs))
+        return error_map(self.measure(inputs))
 
     def history(self) -> Figure:
         """The error against the seconds of training.
@@ -111,7 +127,7 @@ class Plots:
             >>> solution.plot.history().axes[0].get_xlabel()
             'seconds of training'
         """
-        return history(self.solution.manifest.history)
+        return history(self.records)
 
     def _exact(self, found: Sweep) -> dict[str, Tensor]:
         """The closed form along a curve, if there is one."""
@@ -121,4 +137,4 @@ class Plots:
         inputs = family.domain.where(None).join({**found.at, **found.over})
         with torch.no_grad():
             values = family.closed_form(*family.domain.split(inputs))
-        return {"value": values[..., self.solution.component or 0]}
+        return {"value": values[..., self.component]}

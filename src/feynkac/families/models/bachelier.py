@@ -28,10 +28,14 @@ from feynkac.families.measures.box import Box
 from feynkac.families.models.lognormal import GREEKS
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted, vanilla
+from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, strike_shapes
 
 
 @dataclass(frozen=True)
-class Bachelier(Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks):
+class Bachelier(
+    Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks, Quoted, Shaped
+):
     """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:
@@ -76,3 +80,16 @@ class Bachelier(Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, Nam
         """Bachelier's formula, discounted."""
         value = bachelier(self.payoff.style, x, p.strike, p.sigma * root(t))
         return (-p.rate * t).exp() * value
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """Forward x, discount e^{−rt}."""
+        return vanilla(self.payoff, x, p.strike, (-p.rate * t).exp())
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The forward may be negative, so that a call has no upper bound."""
+        sign = -1 if self.payoff.style == "put" else 1
+        always = (*strike_shapes(self.payoff), Monotone("x", sign), Monotone("rate", -1))
+        if self.payoff.jumps:
+            return always
+        return (*always, Convex("x"), Monotone("sigma", 1))

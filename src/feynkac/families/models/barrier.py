@@ -30,13 +30,14 @@ from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.models.lognormal import Lognormal, market
 from feynkac.families.point import Params
+from feynkac.families.shapes import NOT_NEGATIVE, Bounded, Convex, Monotone, Shape, Shaped
 
 BARRIERS = {"down": Box(70.0, 85.0), "up": Box(120.0, 140.0)}
 """Where the barrier lies, by kind."""
 
 
 @dataclass(frozen=True)
-class Barrier(Lognormal, Absorbing, ClosedForm):
+class Barrier(Lognormal, Absorbing, ClosedForm, Shaped):
     """Knock-out call, `kind` "down" or "up"; inputs of `market` and barrier.
 
     Example:
@@ -72,6 +73,18 @@ class Barrier(Lognormal, Absorbing, ClosedForm):
         mirrored = (x / p.barrier) ** power * self._living(p.barrier.square() / x, t, p)
         value = torch.where(t > 0, self._living(x, t, p) - mirrored, self.initial(x, p))
         return torch.where(self.distance(x, p) > 0, value, 0.0)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Below the call without a barrier, the further off the barrier the nearer to it."""
+        call = Bounded(
+            upper=lambda x, t, p: self.european("call", x, t, p, p.strike),
+            words="is below the call without a barrier",
+        )
+        farther = Monotone("barrier", -1 if self.kind == "down" else 1)
+        along_strike = Monotone("strike", -1), Convex("strike")
+        rising = (Monotone("x", 1),) if self.kind == "down" else ()
+        return (NOT_NEGATIVE, call, farther, *along_strike, *rising)
 
     def _living(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """V(x)."""

@@ -11,11 +11,13 @@ from torch import Tensor
 from feynkac.families.affine_linear import AffineLinear
 from feynkac.families.domain import Domain
 from feynkac.families.measures.box import Box
+from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.shapes import Shape, Shaped, strike_shapes
 
 
 @dataclass(frozen=True)
-class BasketPut(AffineLinear):
+class BasketPut(AffineLinear, Shaped):
     """European put on the mean of `dim` assets; inputs x, t, sigma, mu, strike.
 
     Example:
@@ -40,3 +42,8 @@ class BasketPut(AffineLinear):
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """max(K − mean(x), 0).  Shape: `(…, d)` → `(…, 1)`."""
         return (p.strike - x.mean(-1, keepdim=True)).clamp_min(0.0)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Along the strike, and u ≥ 0."""
+        return strike_shapes(Payoff("put"))

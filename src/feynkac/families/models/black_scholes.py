@@ -27,10 +27,14 @@ from feynkac.families.formulas.normal_law import cdf, pdf
 from feynkac.families.formulas.safe_root import positive
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted
+from feynkac.families.shapes import NOT_NEGATIVE, Convex, Monotone, Shape, Shaped, quoted_shapes
 
 
 @dataclass(frozen=True)
-class BlackScholes(Family, ExactSampler, DiagonalNoise, ClosedPartials, NamedGreeks):
+class BlackScholes(
+    Family, ExactSampler, DiagonalNoise, ClosedPartials, NamedGreeks, Quoted, Shaped
+):
     """European put without interest; inputs x, t (time to maturity), sigma, strike.
 
     Example:
@@ -103,6 +107,20 @@ class BlackScholes(Family, ExactSampler, DiagonalNoise, ClosedPartials, NamedGre
         """Γ = ∂²u/∂x², asset by asset.  Shape: `(…, d)`."""
         h, v = _h_and_v(x, t, p)
         return torch.where(t > 0, pdf(h) / (x * v), 0.0) / self.dim
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """The put on one asset."""
+        return Quote(x, p.strike, call=False) if self.dim == 1 else None
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of a put without interest."""
+        along_state: list[Shape] = []
+        for entry in self.domain.entries[: self.dim]:
+            along_state += [Monotone(entry, -1), Convex(entry)]
+        growing = [Monotone(name, 1) for name in ("strike", "sigma", "t")]
+        bounds = quoted_shapes(self) if self.dim == 1 else (NOT_NEGATIVE,)
+        return (*bounds, *growing, Convex("strike"), *along_state)
 
 
 def _h_and_v(x: Tensor, t: Tensor, p: Params) -> tuple[Tensor, Tensor]:

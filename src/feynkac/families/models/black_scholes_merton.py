@@ -6,12 +6,24 @@ u = e^{−rt} (F Ψ(d₁) − K Ψ(d₂));     put and digital likewise, see `ex
 
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from feynkac.families.models.lognormal import European
 from feynkac.families.payoff import Payoff
+from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted, vanilla
+from feynkac.families.shapes import (
+    Convex,
+    Monotone,
+    Shape,
+    Shaped,
+    quoted_shapes,
+    strike_shapes,
+)
 
 
 @dataclass(frozen=True)
-class BlackScholesMerton(European):
+class BlackScholesMerton(European, Quoted, Shaped):
     """European option; inputs x, t (time to maturity), sigma, rate, dividend, strike.
 
     Example:
@@ -22,3 +34,17 @@ class BlackScholesMerton(European):
     """
 
     payoff: Payoff = Payoff("call")
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """Forward x e^{(r − q) t}, discount e^{−rt}."""
+        return vanilla(self.payoff, self.forward(x, t, p), p.strike, (-p.rate * t).exp())
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of calls and puts; of digitals, those along strike and asset."""
+        sign = -1 if self.payoff.style == "put" else 1
+        always = (*strike_shapes(self.payoff), Monotone("x", sign))
+        if self.payoff.jumps:
+            return always
+        rates = Monotone("sigma", 1), Monotone("rate", sign), Monotone("dividend", -sign)
+        return (*quoted_shapes(self), *always, Convex("x"), *rates)

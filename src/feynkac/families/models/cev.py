@@ -37,6 +37,8 @@ from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted, vanilla
+from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
 SCALE = 100.0  # the price at which σ is the lognormal volatility
 NEAR_NODES, FAR_NODES = 80, 32  # of the two integrals
@@ -52,7 +54,7 @@ KINKED: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class Cev(Family, OwnSteps, Rate, Pays, ClosedForm):
+class Cev(Family, OwnSteps, Rate, Pays, ClosedForm, Quoted, Shaped):
     """European option on a forward price; inputs x, t, sigma, beta, rate, strike.
 
     Example:
@@ -102,6 +104,19 @@ class Cev(Family, OwnSteps, Rate, Pays, ClosedForm):
         value = KINKED[self.payoff.style](F - K) + gain
         u = ((-rate * time).exp() * value).to(x.dtype)
         return torch.where(t > 0, u, self.initial(x, p))
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """Forward x, discount e^{−rt}."""
+        return vanilla(self.payoff, x, p.strike, (-p.rate * t).exp())
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of calls and puts on a forward; of digitals, those along strike, asset and rate."""
+        sign = -1 if self.payoff.style == "put" else 1
+        always = (*strike_shapes(self.payoff), Monotone("x", sign), Monotone("rate", -1))
+        if self.payoff.jumps:
+            return always
+        return (*quoted_shapes(self), *always, Convex("x"), Monotone("sigma", 1))
 
 
 def elastic(x: Tensor, beta: Tensor) -> Tensor:

@@ -16,11 +16,12 @@ from feynkac.families.formulas.correlation import one_factor
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
+from feynkac.families.shapes import Shape, Shaped, strike_shapes
 
 LEAST_PRICE = 1e-6  # a step of Euler may go below zero
 
 
-class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise):
+class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, CommutingNoise, Shaped):
     """Base of options on `dim` assets; inputs x, t, sigma (one per asset), rho, rate, strike.
 
     A subclass adds the fields `dim` and `payoff`.
@@ -65,3 +66,8 @@ class CorrelatedAssets(Family, NoiseDimension, ExactSampler, Rate, Pays, Commuti
         """x_i exp((r − ½σ_i²) t + σ_i √t B_i(1))."""
         growth = (p.rate - 0.5 * p.sigma.square()) * t
         return x * (growth + p.sigma * root(t) * one_factor(z, p.rho)).exp()
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Along the strike, and u ≥ 0."""
+        return strike_shapes(self.payoff)

@@ -9,10 +9,11 @@ from typing import ClassVar
 from feynkac.families.capabilities import Jumps
 from feynkac.families.models.lognormal import European
 from feynkac.families.payoff import Payoff
+from feynkac.families.shapes import Bounded, Monotone, Shape, Shaped, strike_shapes
 
 
 @dataclass(frozen=True)
-class Digital(European, Jumps):
+class Digital(European, Jumps, Shaped):
     """Pays 1 if the asset ends above the strike; inputs as of `BlackScholesMerton`.
 
     Example:
@@ -23,3 +24,9 @@ class Digital(European, Jumps):
     """
 
     payoff: ClassVar[Payoff] = Payoff("digital")
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Between 0 and e^{−rt}; more of the asset or a lower strike is better."""
+        bond = Bounded(upper=lambda x, t, p: (-p.rate * t).exp(), words="is below the bond")
+        return (*strike_shapes(self.payoff), bond, Monotone("x", 1))

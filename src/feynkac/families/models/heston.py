@@ -34,10 +34,12 @@ from feynkac.families.formulas.square_root import constants, transition
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted, vanilla
+from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
 
 @dataclass(frozen=True)
-class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
+class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, Shaped):
     """European option; inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
 
     Example:
@@ -126,6 +128,21 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
         )
         u = ((-now.rate * time).exp() * value).to(x.dtype)
         return torch.where(t > 0, u, self.initial(x, p))
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """Forward S e^{rt}, discount e^{−rt}."""
+        growth = (p.rate * t).exp()
+        return vanilla(self.payoff, x[..., :1] * growth, p.strike, 1.0 / growth)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of calls and puts; of digitals, those along strike and asset."""
+        sign = -1 if self.payoff.style == "put" else 1
+        always = (*strike_shapes(self.payoff), Monotone("x[0]", sign))
+        if self.payoff.jumps:
+            return always
+        variance = Monotone("x[1]", 1), Monotone("theta", 1)
+        return (*quoted_shapes(self), *always, Convex("x[0]"), *variance, Monotone("rate", sign))
 
 
 def log_characteristic(u: Tensor, v: Tensor, t: Tensor, p: Params) -> Tensor:

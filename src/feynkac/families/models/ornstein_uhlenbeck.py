@@ -17,11 +17,13 @@ from feynkac.families.family import Family
 from feynkac.families.formulas.expected_payoff import bachelier
 from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
+from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.shapes import Monotone, Shape, Shaped, strike_shapes
 
 
 @dataclass(frozen=True)
-class OrnsteinUhlenbeck(Family, ExactSampler, AdditiveNoise, ClosedForm):
+class OrnsteinUhlenbeck(Family, ExactSampler, AdditiveNoise, ClosedForm, Shaped):
     """Call on the mean of `dim` mean-reverting numbers; inputs x, t, kappa, theta, sigma, strike.
 
     Example:
@@ -65,6 +67,13 @@ class OrnsteinUhlenbeck(Family, ExactSampler, AdditiveNoise, ClosedForm):
         """Bachelier's formula for X̄_t."""
         mean = _mean(x.mean(-1, keepdim=True), t, p)
         return bachelier("call", mean, p.strike, _deviation(t, p) / self.dim**0.5)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of a call; it rises with its mean and its deviation."""
+        rising = [Monotone(entry, 1) for entry in self.domain.entries[: self.dim]]
+        growing = [Monotone(name, 1) for name in ("theta", "sigma")]
+        return (*strike_shapes(Payoff("call")), *rising, *growing)
 
 
 def _mean(x: Tensor, t: Tensor, p: Params) -> Tensor:

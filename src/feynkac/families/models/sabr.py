@@ -34,10 +34,12 @@ from feynkac.families.measures.box import Box
 from feynkac.families.models.cev import SCALE, elastic, elastic_step
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.quoted import Quote, Quoted, vanilla
+from feynkac.families.shapes import Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
 
 @dataclass(frozen=True)
-class Sabr(Family, OwnSteps, ControlVariate, Pays):
+class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped):
     """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
@@ -95,6 +97,17 @@ class Sabr(Family, OwnSteps, ControlVariate, Pays):
         own = root((1.0 - p.rho.square()) * variance) * z2
         control = self._control(F, p, *(part.sum(0) for part in (common, own, variance)))
         return self.payoff(_elastic_path(F, p.beta, A, common + own), p.strike) + control
+
+    def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
+        """Forward F, no discount."""
+        return vanilla(self.payoff, x[..., :1], p.strike, torch.ones_like(t))
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Of calls and puts on a forward; of digitals, those along strike and forward."""
+        sign = -1 if self.payoff.style == "put" else 1
+        always = (*strike_shapes(self.payoff), Monotone("x[0]", sign))
+        return always if self.payoff.jumps else (*quoted_shapes(self), *always)
 
     def _control(
         self, F: Tensor, p: Params, common: Tensor, own: Tensor, variance: Tensor

@@ -36,12 +36,13 @@ from feynkac.families.formulas.safe_root import root
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
+from feynkac.families.shapes import Shape, Shaped, strike_shapes
 
 FARTHEST, CLOSED_FORM_NODES = 8.0, 256  # deviations of Z, and nodes on them
 
 
 @dataclass(frozen=True)
-class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, ClosedForm):
+class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, ClosedForm, Shaped):
     """European option on the difference of two assets; inputs x, t, sigma, rho, rate, strike.
 
     Example:
@@ -71,6 +72,11 @@ class Spread(Family, ExactSteps, ConditionalMean, Rate, Pays, CommutingNoise, Cl
             rate=Box(0.0, 0.05),
             strike=Box(0.0, 20.0),
         )
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """Along the strike, and u ≥ 0."""
+        return strike_shapes(self.payoff)
 
     def drift(self, x: Tensor, p: Params) -> Tensor:
         """r x."""
