@@ -17,7 +17,7 @@ from feynkac.plotting.pictures import error_map
 from feynkac.plotting.smile import smile
 from feynkac.plotting.sweeps import curve, surface
 from feynkac.solution_map import SolutionMap
-from feynkac.training.loop import Record
+from feynkac.training.state import Record
 
 
 @dataclass(frozen=True)
