@@ -166,7 +166,14 @@ GUIDES = sorted({*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "models").glob
 
 def prose(text):
     """A page without code, mathematics, comments and addresses."""
-    for kept in (r"^```.*?^```", r"\$\$.*?\$\$", r"`[^`\n]*`", r"\$[^$]*?\$", r"\]\([^)]*\)", r"<!--.*?-->"):
+    for kept in (
+        r"^```.*?^```",
+        r"\$\$.*?\$\$",
+        r"`[^`\n]*`",
+        r"\$[^$]*?\$",
+        r"\]\([^)]*\)",
+        r"<!--.*?-->",
+    ):
         text = re.sub(kept, " ", text, flags=re.M | re.S)
     return text
 

@@ -5,6 +5,7 @@ values with both signs is blue below zero, red above and white at zero; any othe
 """
 
 import functools
+import io
 import unicodedata
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -23,6 +24,8 @@ PALETTE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
 
 PANEL = (3.5, 2.9)
 """Width and height of one panel in inches."""
+ALONE = (5.6, 4.0)
+"""Of a panel that has the figure to itself."""
 DPI = 150
 ONE_SIGN = 0.05
 """Values of the rarer sign below this share of the largest value are rounding around zero."""
@@ -57,6 +60,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Picture(Figure):
+    """A figure that notebooks show by themselves, without pyplot.
+
+    Example:
+        >>> Picture(figsize=(1.0, 1.0))._repr_png_()[1]
+        {'width': 100, 'height': 100}
+    """
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Sharp on fine screens: more pixels than its size on the page."""
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=DPI)
+        width, height = (round(100 * inches) for inches in self.get_size_inches())
+        return content.getvalue(), {"width": width, "height": height}
+
+
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
     """`draw` in this style; matplotlib's own settings stay as they are.
 
@@ -84,7 +103,7 @@ def panels(
         (6, [10.5, 5.8])
     """
     width, height = panel
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure = Picture(figsize=(width * columns, height * rows), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from feynkac.analysis.sweep import Sweep
 from feynkac.errors import InputError
-from feynkac.plotting.style import BLACK, panels, shades, styled, symbol
+from feynkac.plotting.style import ALONE, BLACK, PANEL, panels, shades, styled, symbol
 
 MOST_COLUMNS = 3
 CONTOURS = 7
@@ -78,7 +78,8 @@ def _draw_panels(
     """A panel per quantity, the fixed variables above all of them."""
     shown = _chosen(found, only)
     columns = min(MOST_COLUMNS, len(shown))
-    figure, grid = panels(-(-len(shown) // columns), columns)
+    size = ALONE if len(shown) == 1 else PANEL
+    figure, grid = panels(-(-len(shown) // columns), columns, panel=size)
     for axes, (quantity, values) in zip(grid, shown.items(), strict=False):
         draw(axes, quantity, values.detach().cpu().double().numpy())
     for axes in grid[len(shown) :]:
