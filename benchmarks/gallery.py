@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 GALLERY = Path(__file__).parent.parent / "docs" / "gallery"
@@ -24,8 +23,7 @@ def execute(path: Path) -> float:
     """Run a notebook in place; the seconds it took."""
     notebook = nbformat.read(path, as_version=4)
     start = time.perf_counter()
-    manager = AsyncKernelManager(kernel_name="python3", transport="ipc")  # no port is opened
-    NotebookClient(notebook, km=manager, timeout=900).execute()
+    NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
     for cell in notebook.cells:
         cell.metadata.clear()
     notebook.metadata.pop("language_info", None)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 390, 844
 MILLISECONDS_PER_PAGE = 4000
+BATCH = 12  # pages that one browser opens
 PROBE = """<!doctype html><body><iframe id="phone" style="width:WIDTHpx;height:HEIGHTpx;border:0">
 </iframe><pre id="found"></pre><script>
 const pages = PAGES, frame = document.getElementById("phone"), found = {};
@@ -62,6 +63,14 @@ run();
 def measure(site: Path, chromium: str) -> dict[str, dict]:
     """By page: elements that are too wide, the width to scroll, formulas and their errors."""
     pages = sorted("/" + str(p.relative_to(site)) for p in site.rglob("*.html"))
+    found: dict[str, dict] = {}
+    for start in range(0, len(pages), BATCH):
+        found |= _look(site, chromium, pages[start : start + BATCH])
+    return found
+
+
+def _look(site: Path, chromium: str, pages: list[str]) -> dict[str, dict]:
+    """Some pages, in one browser."""
     text = PROBE.replace("WIDTH", str(WIDTH)).replace("HEIGHT", str(HEIGHT))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "site"

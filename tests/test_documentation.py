@@ -166,15 +166,9 @@ GUIDES = sorted({*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "models").glob
 
 def prose(text):
     """A page without code, mathematics, comments and addresses."""
-    for kept in (
-        r"^```.*?^```",
-        r"\$\$.*?\$\$",
-        r"`[^`\n]*`",
-        r"\$[^$]*?\$",
-        r"\]\([^)]*\)",
-        r"<!--.*?-->",
-    ):
-        text = re.sub(kept, " ", text, flags=re.M | re.S)
+    code, mathematics = (r"^```.*?^```", r"`[^`\n]*`"), (r"\$\$.*?\$\$", r"\$[^$]*?\$")
+    for gone in (*code, *mathematics, r"\]\([^)]*\)", r"<!--.*?-->"):
+        text = re.sub(gone, " ", text, flags=re.M | re.S)
     return text
 
 
