@@ -20,6 +20,7 @@ _NAMES = {
     "analysis.error_map": "ErrorMap",
     "analysis.implied_volatility": "black_price black_vega implied_volatility why_no_volatility",
     "analysis.metrics": "Errors",
+    "analysis.normal_volatility": "normal_volatility",
     "analysis.observations": "Problem",
     "analysis.posterior": "Posterior",
     "analysis.shape": "ShapeReport",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from feynkac.analysis.implied_volatility import implied_volatility as implied_volatility
     from feynkac.analysis.implied_volatility import why_no_volatility as why_no_volatility
     from feynkac.analysis.metrics import Errors as Errors
+    from feynkac.analysis.normal_volatility import normal_volatility as normal_volatility
     from feynkac.analysis.observations import Problem as Problem
     from feynkac.analysis.posterior import Posterior as Posterior
     from feynkac.analysis.shape import ShapeReport as ShapeReport

@@ -150,7 +150,7 @@ class Solution(SolutionMap):
 
         Example:
             >>> solution.shape(500).rows[0].sentence
-            'is between intrinsic value and forward'
+            'is within the bounds of arbitrage'
         """
         points = self.family.domain.sample(inputs, make_generator(seed, "shape"), torch.float64)
         report = check_shape(self.exactly, self.family, points, tolerance)

@@ -125,11 +125,17 @@ class SolutionMap(ABC):
         return self._ask(lambda v: greek_value(u, domain, greek, v), at, extrapolate)
 
     def implied_volatility(
-        self, at: At = None, /, *, extrapolate: bool = False, **named: Any
+        self, at: At = None, /, *, normal: bool = False, extrapolate: bool = False, **named: Any
     ) -> Tensor:
         """The Black volatility of the price u, NaN where none exists.  Shape: leading axes.
 
         In float64. For families that are `Quoted`. Gradients flow back to inputs that require them.
+
+        Args:
+            at: values by name.
+            normal: the volatility of Bachelier's formula instead, in units of the asset.
+            extrapolate: allow inputs outside the domain.
+            named: the same as keywords.
 
         Example:
             >>> solution.implied_volatility(x=9.5, t=[0.5, 0.7], sigma=0.3, strike=11.0).shape
@@ -140,7 +146,7 @@ class SolutionMap(ABC):
 
         def volatility(block: Tensor) -> Tensor:
             prices = self._value(block.to(like)).to(block)
-            return price_volatility(family, prices[..., None], block)
+            return price_volatility(family, prices[..., None], block, normal)
 
         return over_values(volatility, family.domain, by_name(at, named), extrapolate)
 

@@ -48,7 +48,7 @@ def implied_volatility(
         >>> implied_volatility([7.9656, 120.0], 100.0, 100.0, 1.0)
         tensor([0.2000,    nan], dtype=torch.float64)
     """
-    P, F, K, t, D, is_call = _tensors(price, forward, strike, t, discount, call)
+    P, F, K, t, D, is_call = as_tensors(price, forward, strike, t, discount, call)
     exists = ~torch.stack([*_obstacles(P, F, K, t, D, is_call).values()]).any(0)
     F, K, t, D = (torch.where(exists, v, 1.0) for v in (F, K, t, D))
     x = -log_ratio(F, K).abs()
@@ -72,7 +72,7 @@ def black_price(
         >>> black_price(100.0, [100.0, 1e4], 1.0, 0.2)
         tensor([ 7.9656e+00, 1.1057e-116], dtype=torch.float64)
     """
-    F, K, t, sigma, D, is_call = _tensors(forward, strike, t, volatility, discount, call)
+    F, K, t, sigma, D, is_call = as_tensors(forward, strike, t, volatility, discount, call)
     b = normalised_price(-log_ratio(F, K).abs(), sigma * t.sqrt())
     return D * (intrinsic(F, K, is_call) + (F * K).sqrt() * b)
 
@@ -86,7 +86,7 @@ def black_vega(
         >>> black_vega(100.0, 100.0, 1.0, 0.2)
         tensor(39.6953, dtype=torch.float64)
     """
-    F, K, t, sigma, D = _tensors(forward, strike, t, volatility, discount)
+    F, K, t, sigma, D = as_tensors(forward, strike, t, volatility, discount)
     x = -log_ratio(F, K).abs()
     _, by_s = slopes(x, sigma * t.sqrt(), torch.zeros_like(x))
     vega: Tensor = D * (F * K * t).sqrt() * by_s
@@ -111,7 +111,7 @@ def why_no_volatility(
 forward of a call, the strike of a put': 1}
     """
     counts: dict[str, int] = {}
-    obstacles = _obstacles(*_tensors(price, forward, strike, t, discount, call))
+    obstacles = _obstacles(*as_tensors(price, forward, strike, t, discount, call))
     said = torch.tensor(False)
     for sentence, holds in obstacles.items():
         counts[sentence] = int((holds & ~said).sum())
@@ -147,7 +147,7 @@ def intrinsic(forward: Tensor, strike: Tensor, call: Tensor) -> Tensor:
     return 0.5 * (gain + gain.abs())
 
 
-def _tensors(*values: Number) -> tuple[Tensor, ...]:
+def as_tensors(*values: Number) -> tuple[Tensor, ...]:
     """Broadcast to one shape; numbers in float64, booleans as they are."""
     found: tuple[Tensor, ...] = torch.broadcast_tensors(*map(_tensor, values))  # type: ignore[no-untyped-call]
     return found

@@ -26,9 +26,10 @@ from feynkac.families.formulas.quadrature import gauss_legendre
 
 ROWS = 2**14  # at a time
 NODES = 7  # of the integral of Y′ over at most a tenth of the length on which it changes
-WIDEST = 0.1
+WIDEST, CURVED = 0.1, 2.5  # that share; the length is |h|, or this where h is smaller
 TERMS, FRACTION_FROM = 60, 3.0  # of the continued fraction; where it starts
 FAR = 6.0  # h + τ beyond which b is b_max minus little
+C = math.sqrt(math.pi / 2.0)  # of the rough Y′
 GUESS_STEPS, MOST_STEPS = 4, 20
 DONE = 1e-5  # a relative step after which the next one would be below the rounding
 
@@ -64,7 +65,7 @@ class _Price(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, s: Tensor) -> Tensor:
-        return _by_rows(_price, x, s)
+        return by_rows(_price, x, s)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -86,7 +87,7 @@ class _Volatility(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, price: Tensor) -> Tensor:
-        return _by_rows(_volatility, x, price)
+        return by_rows(_volatility, x, price)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
@@ -126,40 +127,41 @@ def slopes(x: Tensor, s: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     length = torch.where(moving, s, 1.0)
     h, tau = x / length, length / 2
     by_s = (-0.5 * (h.square() + tau.square())).exp() / math.sqrt(2.0 * math.pi)
-    rest = by_s * _mills(h - tau)
+    rest = by_s * mills(h - tau)
     at_money = (x == 0).to(x.dtype)
     still = at_money / math.sqrt(2.0 * math.pi)
     return 0.5 * b + torch.where(moving, rest, 0.5 * at_money), torch.where(moving, by_s, still)
 
 
-def _by_rows(f: Callable[[Tensor, Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+def by_rows(f: Callable[[Tensor, Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    """f of flat tensors, some rows at a time.  Shape: any, the same for both."""
     rows = zip(*(torch.split(v.reshape(-1), ROWS) for v in (x, y)), strict=True)
     return torch.cat([f(*row) for row in rows]).reshape(x.shape)
 
 
-def _mills(u: Tensor) -> Tensor:
+def mills(u: Tensor) -> Tensor:
     """Y(u) = Ψ/ψ, for u below 37."""
     scaled: Tensor = torch.special.erfcx(-u / math.sqrt(2.0))
     return math.sqrt(math.pi / 2.0) * scaled
 
 
-def _mills_slope(u: Tensor) -> Tensor:
+def mills_slope(u: Tensor) -> Tensor:
     """Y′(u) = 1 + u Y(u), by the continued fraction where the sum would lose digits."""
     z = (-u).clamp_min(FRACTION_FROM)
     tail = 0.5 * ((z.square() + 4.0 * TERMS).sqrt() - z)
     for n in range(TERMS - 1, 0, -1):
         tail = n / (z + tail)
-    return torch.where(-u > FRACTION_FROM, _mills(-z) * tail, 1.0 + u * _mills(u))
+    return torch.where(-u > FRACTION_FROM, mills(-z) * tail, 1.0 + u * mills(u))
 
 
-def _mills_difference(h: Tensor, tau: Tensor) -> Tensor:
+def mills_difference(h: Tensor, tau: Tensor) -> Tensor:
     """Y(h + τ) − Y(h − τ), for h + τ below 37, with all its digits."""
-    found = _mills(h + tau) - _mills(h - tau)
-    near = tau < WIDEST * h.abs().clamp_min(1.0)
+    found = mills(h + tau) - mills(h - tau)
+    near = tau < WIDEST * h.abs().clamp_min(CURVED)
     if near.any():
         h, tau = h[near], tau[near]
         nodes, weights = gauss_legendre(2.0 * tau[:, None], NODES)
-        found[near] = (_mills_slope((h - tau)[:, None] + nodes) * weights).sum(-1)
+        found[near] = (mills_slope((h - tau)[:, None] + nodes) * weights).sum(-1)
     return found
 
 
@@ -173,14 +175,14 @@ def _price(x: Tensor, s: Tensor) -> Tensor:
     h, tau = x / torch.where(s > 0, s, 1.0), 0.5 * s
     slope = _log_slope(h, tau).exp()
     far = h + tau > FAR
-    b = slope * _mills_difference(h, torch.where(far, 0.0, tau))
+    b = slope * mills_difference(h, torch.where(far, 0.0, tau))
     short = (0.5 * x).exp() - slope * _shortfall(torch.where(far, h, 0.0), tau)
     return torch.where(s == 0, 0.0, torch.where(far, short, b))
 
 
 def _shortfall(h: Tensor, tau: Tensor) -> Tensor:
     """(b_max − b)/b_s, for h + τ ≥ 0."""
-    return _mills(-h - tau) + _mills(h - tau)
+    return mills(-h - tau) + mills(h - tau)
 
 
 def _volatility(x: Tensor, price: Tensor) -> Tensor:
@@ -204,7 +206,7 @@ def _below(x: Tensor, price: Tensor, turn: Tensor, at_turn: Tensor) -> Tensor:
 
     def step(s: Tensor) -> Tensor:
         h, tau = x / s, 0.5 * s
-        ratio = _mills_difference(h, tau)
+        ratio = mills_difference(h, tau)
         level = _log_slope(h, tau) + ratio.log()
         p, second, third = _log_derivatives(h, s, ratio)
         newton = (target - level) * (level / target) * ratio
@@ -216,22 +218,29 @@ def _below(x: Tensor, price: Tensor, turn: Tensor, at_turn: Tensor) -> Tensor:
 
 
 def _guess_below(k: Tensor, fall: Tensor) -> Tensor:
-    """s from k = |x| and ln(b_c/β), with Y′(−z) ≈ 1/(1 + cz + z²), c = √(π/2), for z = k/s.
-
-    So −ln b is about W = z²/2 + k²/8z² + ln z + ln(1 + cz + z²). It is convex in ln z, hence Newton
-    falls to the root from a larger z, such as what W's first or third term alone give.
-    """
-    c = math.sqrt(math.pi / 2.0)
-
-    def cost(z: Tensor) -> Tensor:
-        return 0.5 * z.square() + 0.125 * (k / z).square() + (z + c * z**2 + z**3).log()
-
+    """s from k = |x| and ln(b_c/β)."""
     turn = (0.5 * k).sqrt()
-    z, goal = torch.minimum(turn * fall.exp(), (k + 2.0 * fall).sqrt()), cost(turn) + fall
+    start = torch.minimum(turn * fall.exp(), (k + 2.0 * fall).sqrt())
+    return k / guess_distance(k, _rough_cost(k, turn) + fall, start)
+
+
+def guess_distance(k: Tensor, cost: Tensor, start: Tensor) -> Tensor:
+    """z = k/s for which −ln b is about `cost` + ½ ln 2π, from a larger z.  Shape: any.
+
+    With Y′(−z) ≈ 1/(1 + cz + z²), c = √(π/2), it is W = z²/2 + k²/8z² + ln z + ln(1 + cz + z²). W
+    is convex in ln z, so that Newton falls to the root from above.
+    """
+    z = start
     for _ in range(GUESS_STEPS):
-        by_log = z**2 - 0.25 * (k / z) ** 2 + 1.0 + (c * z + 2 * z**2) / (1 + c * z + z**2)
-        z = z * ((goal - cost(z)) / by_log).exp()
-    return k / z
+        rational = (C * z + 2.0 * z**2) / (1.0 + C * z + z**2)
+        by_log = z**2 - 0.25 * (k / z) ** 2 + 1.0 + rational
+        z = z * ((cost - _rough_cost(k, z)) / by_log).exp()
+    return z
+
+
+def _rough_cost(k: Tensor, z: Tensor) -> Tensor:
+    """W."""
+    return 0.5 * z.square() + 0.125 * (k / z).square() + (z + C * z**2 + z**3).log()
 
 
 def _beyond(x: Tensor, price: Tensor, turn: Tensor, at_turn: Tensor) -> Tensor:

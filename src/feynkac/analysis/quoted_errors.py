@@ -17,6 +17,7 @@ from feynkac.analysis.implied_volatility import (
     implied_volatility,
     why_no_volatility,
 )
+from feynkac.analysis.normal_volatility import normal_volatility
 from feynkac.errors import InputError
 from feynkac.families.family import Family
 from feynkac.families.quoted import Quote, Quoted
@@ -63,8 +64,10 @@ def quoted(family: Family) -> bool:
     return family.quote(*family.domain.split(family.domain.mean[None])) is not None
 
 
-def price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Tensor:
-    """Implied volatilities of prices of a family.  Shape: `(N, 1)`, `(N, dim)` → `(N,)`.
+def price_volatility(
+    family: Family, prices: Tensor, inputs: Tensor, normal: bool = False
+) -> Tensor:
+    """Black's volatilities of prices, or Bachelier's.  Shape: `(N, 1)`, `(N, dim)` → `(N,)`.
 
     Example:
         >>> import feynkac as fk
@@ -75,7 +78,8 @@ def price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Tensor:
     """
     t, quote = read_quote(family, inputs)
     arguments = (quote.forward, quote.strike, t, quote.discount, quote.call)
-    return implied_volatility(prices, *arguments).squeeze(-1)
+    invert = normal_volatility if normal else implied_volatility
+    return invert(prices, *arguments).squeeze(-1)
 
 
 def why_no_price_volatility(family: Family, prices: Tensor, inputs: Tensor) -> Mapping[str, int]:

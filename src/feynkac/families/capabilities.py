@@ -12,7 +12,7 @@ r"""What a family may have beside its domain, μ, σ and φ: base classes, found
   integrated in closed form), `ControlVariate` (a control with a known mean is subtracted),
   `Reflected` (they are pushed back at a boundary, which μ and σ do not say);
 - of its solution: `ClosedForm` (u is known), `ClosedPartials` (so are its derivatives),
-  `NamedGreeks` (derivatives with names).
+  `NamedGreeks` (derivatives with names); `Quoted` (`quoted.py`), `Shaped` (`shapes.py`).
 """
 
 from abc import ABC, abstractmethod

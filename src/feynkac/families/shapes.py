@@ -210,7 +210,7 @@ def quoted_shapes(family: Quoted) -> tuple[Shape, ...]:
     Example:
         >>> from feynkac.families.models.heston import Heston
         >>> [shape.sentence for shape in quoted_shapes(Heston())]
-        ['is between intrinsic value and forward', 'rises with t, relative to the forward']
+        ['is within the bounds of arbitrage', 'rises with t, relative to the forward']
     """
 
     def intrinsic(x: Tensor, t: Tensor, p: Params) -> Tensor:
@@ -225,7 +225,7 @@ def quoted_shapes(family: Quoted) -> tuple[Shape, ...]:
         forward, strike = (torch.as_tensor(v) for v in (quote.forward, quote.strike))
         return torch.where(call, forward, strike) * quote.discount
 
-    return Bounded(intrinsic, most, "is between intrinsic value and forward"), Calendar()
+    return Bounded(intrinsic, most, "is within the bounds of arbitrage"), Calendar()
 
 
 def _around(family: Family, inputs: Tensor, name: str) -> tuple[Tensor, Tensor, Tensor]:
