@@ -66,6 +66,7 @@ def measure(site: Path, chromium: str) -> dict[str, dict]:
     found: dict[str, dict] = {}
     for start in range(0, len(pages), BATCH):
         found |= _look(site, chromium, pages[start : start + BATCH])
+        print(f"{len(found)} of {len(pages)} pages", file=sys.stderr, flush=True)
     return found
 
 
