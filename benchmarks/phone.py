@@ -62,7 +62,8 @@ run();
 
 def measure(site: Path, chromium: str) -> dict[str, dict]:
     """By page: elements that are too wide, the width to scroll, formulas and their errors."""
-    pages = sorted("/" + str(p.relative_to(site)) for p in site.rglob("*.html"))
+    files = [path for path in site.rglob("*.html") if path.name != "404.html"]  # not ours
+    pages = sorted("/" + str(path.relative_to(site)) for path in files)
     found: dict[str, dict] = {}
     for start in range(0, len(pages), BATCH):
         found |= _look(site, chromium, pages[start : start + BATCH])
