@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo library test test-all lint format bench docs clean
+.PHONY: help install demo library test test-all lint format bench docs gallery phone clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -41,7 +41,13 @@ bench: $(STAMP)  ## time the training step and the Monte Carlo reference on this
 	$(BIN)/python benchmarks/reference_memory.py
 
 docs: $(STAMP)  ## build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --strict
+
+gallery: $(STAMP)  ## execute the notebooks of docs/gallery and write their pages
+	$(BIN)/python benchmarks/gallery.py
+
+phone: docs  ## count what is wider than a phone on the pages (needs chromium)
+	$(BIN)/python benchmarks/phone.py
 
 clean:  ## remove the environment and everything built
 	rm -rf .venv site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,7 +18,11 @@ from feynkac.benchmarks.bench_table import Bench
 from feynkac.interfaces.cli import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+GALLERY = ROOT / "docs" / "gallery"  # executed by tests/test_gallery.py
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = {
     "training_step.py": ["--batch-size=64", "--rounds=1"],
@@ -51,7 +55,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if snippets(p)], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if snippets(p) and p.parent != GALLERY], ids=name_of
+)
 def test_snippets_of_a_page_run_from_top_to_bottom(page, folder):
     namespace = {"__name__": page.stem}
     for language, text in snippets(page):
@@ -128,11 +134,55 @@ def test_benchmarks_print_one_json_object(script):
     assert figure[script] in json.loads(result.stdout)
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site; the tool writes beside its configuration only, so that all is copied."""
+    folder = tmp_path_factory.mktemp("site")
+    for name in ("docs", "src"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "site"
+
+
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path]
-    subprocess.run(command, cwd=ROOT, check=True)
-    assert 'src="http' not in (tmp_path / "index.html").read_text()
+def test_the_site_builds_without_a_warning_and_asks_no_other_server(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?://", page.read_text())
+
+
+@pytest.mark.slow
+def test_formulas_reach_the_page_as_mathematics(site):
+    method = (site / "method" / "index.html").read_text()
+    assert method.count('class="arithmatex"') > 50
+    assert "assets/katex/katex.min.js" in method
+    assert (site / "assets" / "katex" / "fonts" / "KaTeX_Main-Regular.woff2").stat().st_size > 0
+
+
+FORMULA = re.compile(r"[Α-Ωα-ω∂∇∫∑√‖²³⁰-⁹₀-₉ᵢⱼ½⟨⟩∞]|\b[a-zA-Z]_[a-zA-Z{]|\^\{")
+GUIDES = sorted({*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "models").glob("*.md")})
+
+
+def prose(text):
+    """A page without code, mathematics, comments and addresses."""
+    code, mathematics = (r"^```.*?^```", r"`[^`\n]*`"), (r"\$\$.*?\$\$", r"\$[^$]*?\$")
+    for gone in (*code, *mathematics, r"\]\([^)]*\)", r"<!--.*?-->"):
+        text = re.sub(gone, " ", text, flags=re.M | re.S)
+    return text
+
+
+def test_prose_is_what_is_left():
+    assert FORMULA.search(prose("the mean of φ(S_t) and `x²`")).group() == "φ"
+    assert not FORMULA.search(prose("the mean of $φ(S_t)$, `x²`, and\n\n$$\n∂u/∂t = 0\n$$\n"))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name_of)
+def test_guides_have_no_formula_as_text(page):
+    found = [line for line in prose(page.read_text()).splitlines() if FORMULA.search(line)]
+    assert found == []
 
 
 def test_the_readme_shows_what_the_benchmark_printed():

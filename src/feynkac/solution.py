@@ -3,7 +3,7 @@ r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and tim
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 import torch
@@ -33,6 +33,9 @@ from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution_map import SolutionMap
+
+if TYPE_CHECKING:
+    from feynkac.plotting.plots import Plots
 
 ERROR_PATHS = 2**14  # per input of a simulated reference
 COARSEST = 1e-3  # certificates of a bad network need not be as bad
@@ -85,6 +88,21 @@ class Solution(SolutionMap):
         """
         noise = self.manifest.run.method.noise
         return [*self.manifest.warnings, *derivative_warnings(self.family, self.network, noise)]
+
+    @property
+    def plot(self) -> "Plots":
+        """Pictures of this solution: `curve`, `surface`, `smile`, `error_map` and `history`.
+
+        Needs matplotlib, the extra `plot`.
+
+        Example:
+            >>> len(solution.plot.history().axes)
+            1
+        """
+        from feynkac.plotting.plots import Plots
+
+        records = self.manifest.history
+        return Plots(self, records, self.error_map, self.component or 0)
 
     @torch.inference_mode(False)  # simulated references differentiate
     def error(

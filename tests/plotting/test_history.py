@@ -50,7 +50,7 @@ def ink(path: Path) -> float:
 def test_the_error_curve_is_a_picture(tmp_path):
     path = write_figure(plotting.history(HISTORY), tmp_path / "error.png")
     assert path == tmp_path / "error.png"
-    assert png_size(path) == (780, 520)
+    assert png_size(path) == (900, 600)
     assert 0.005 < ink(path) < 0.5
 
 
@@ -64,7 +64,7 @@ def test_the_error_curve_is_a_picture(tmp_path):
     ids=["one point", "no linear fit", "an error that is not finite"],
 )
 def test_an_incomplete_history_is_drawn(tmp_path, history):
-    assert png_size(write_figure(plotting.history(history), tmp_path / "error.png")) == (780, 520)
+    assert png_size(write_figure(plotting.history(history), tmp_path / "error.png")) == (900, 600)
 
 
 def test_the_curve_shows_the_errors(tmp_path):
@@ -75,7 +75,7 @@ def test_the_curve_shows_the_errors(tmp_path):
 
 def test_price_and_greeks_are_a_picture(tmp_path, solution):
     path = write_figure(draw_price_and_greeks(solution), tmp_path / "greeks.png")
-    assert png_size(path) == (2080, 780)
+    assert png_size(path) == (1740, 780)
     assert 0.01 < ink(path) < 0.5
 
 

@@ -32,7 +32,7 @@ def test_maturities_are_chosen_from_the_range(solution):
 
 
 def test_a_surface_has_the_ranges_of_strike_and_time(solution):
-    axes, _ = fk.plot.surface(solution, AT).axes
+    axes, _ = fk.plot.volatility_surface(solution, AT).axes
     assert axes.get_xlim() == (10.0, 12.0)
     assert axes.get_ylim() == (0.02, 1.0)
 

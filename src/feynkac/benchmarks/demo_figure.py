@@ -7,9 +7,18 @@ from matplotlib.figure import Figure
 
 from feynkac.analysis.partials import greek_value
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.plotting.style import BLACK, BLUE, panels, styled, symbol
 from feynkac.solution import Solution
 
+QUANTITIES = {
+    "price": "price $u$",
+    "delta": "delta $∂u/∂x$",
+    "gamma": "gamma $∂²u/∂x²$",
+    "vega": "vega $∂u/∂σ$",
+}
 
+
+@styled
 def draw_price_and_greeks(solution: Solution) -> Figure:
     """Price and Greeks of a Black–Scholes solution along x and t against the closed form.
 
@@ -17,26 +26,26 @@ def draw_price_and_greeks(solution: Solution) -> Figure:
     """
     family = solution.family
     assert isinstance(family, BlackScholes)
-    names = ["price", *family.greeks]
-    figure = Figure(figsize=(16, 6), layout="constrained")
-    grid = figure.subplots(2, len(names))
+    figure, grid = panels(2, len(QUANTITIES), panel=(2.9, 2.6))
     fixed = {"sigma": 0.35, "strike": 11.0}
     lines: tuple[dict[str, Any], ...] = (
         {"x": torch.linspace(9.0, 10.0, 101), "t": 0.5, **fixed},
         {"x": 9.5, "t": torch.linspace(0.0, 1.0, 101), **fixed},
     )
-    for row, at, variable in zip(grid, lines, ("x", "t"), strict=True):
+    rows = grid[: len(QUANTITIES)], grid[len(QUANTITIES) :]
+    for row, at, variable in zip(rows, lines, ("x", "t"), strict=True):
         inputs = family.domain.join(at)
         computed = {"price": solution(**at), **solution.greeks(**at)}
-        for axes, name in zip(row, names, strict=True):
-            axes.plot(
-                at[variable], closed_value(family, name, inputs), color="black", label="closed form"
-            )
-            axes.plot(at[variable], computed[name], "--", color="tab:red", label="network")
-            axes.set(xlabel=variable, title=name)
-    grid[0, 0].legend()
+        for axes, (name, title) in zip(row, QUANTITIES.items(), strict=True):
+            exact = closed_value(family, name, inputs)
+            axes.plot(at[variable], exact, color=BLACK, lw=5, alpha=0.25, label="closed form")
+            axes.plot(at[variable], computed[name], color=BLUE, label="network")
+            axes.set(xlabel=symbol(variable))
+            axes.set_title(title if variable == "x" else "", weight="normal")
+            axes.margins(x=0.0)
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     figure.suptitle(
-        "Black–Scholes put at σ = 0.35, K = 11: one network, its derivatives by autodiff"
+        "One network for all Black–Scholes puts; here σ = 0.35, K = 11", x=0.01, ha="left"
     )
     return figure
 

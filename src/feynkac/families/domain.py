@@ -271,7 +271,8 @@ class Domain:
         """As plain data; of a joint sampler it says that there is one.
 
         Example:
-            >>> Domain(x=Box(0, 1), t=Box(0, 1)).record()["measures"]["x"]
+            >>> measures = Domain(x=Box(0, 1), t=Box(0, 1)).record()["measures"]
+            >>> measures["x"]
             {'shape': [], 'low': [0.0], 'high': [1.0]}
         """
         laws = {name: measure.record() for name, measure in self.measures.items()}

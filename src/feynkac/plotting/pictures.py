@@ -1,135 +1,142 @@
 """Figures of what a solution answers."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from feynkac.analysis.calibration import Calibration
-from feynkac.analysis.error_map import ErrorMap
+from feynkac.analysis.error_map import ErrorMap, Profile
 from feynkac.analysis.observations import Problem
 from feynkac.analysis.posterior import Posterior
-from feynkac.analysis.sweep import Sweep
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty
+from feynkac.plotting.style import BLACK, BLUE, GREY, SKY, VERMILION, panels, styled, symbol
 
-MOST_BARS = 20
-
-
-def sweep(found: Sweep) -> Figure:
-    """Value and Greeks along one variable as curves, along two as maps."""
-    surfaces, axes_of = found.values, found.over
-    names = list(axes_of)
-    columns = min(4, len(surfaces))
-    rows = -(-len(surfaces) // columns)
-    figure = Figure(figsize=(3.6 * columns, 3.2 * rows), layout="constrained")
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, (name, values) in zip(grid, surfaces.items(), strict=False):
-        if len(names) == 1:
-            axes.plot(axes_of[names[0]], values)
-            axes.set(xlabel=names[0], title=name)
-        else:
-            grid_of = [axis.numpy() for axis in axes_of.values()]
-            image = axes.pcolormesh(*grid_of, values.numpy().T, shading="gouraud")
-            figure.colorbar(image, ax=axes)
-            axes.set(xlabel=names[0], ylabel=names[1], title=name)
-    for axes in grid[len(surfaces) :]:
-        axes.axis("off")
-    fixed = ", ".join(f"{n} = {v}" for n, v in found.at.items() if np.ndim(v) == 0)
-    figure.suptitle(fixed)
-    return figure
+MOST_BARS = 12
+MOST_COLUMNS = 3
 
 
+@styled
 def calibration(problem: Problem, found: Calibration) -> Figure:
     """Observed against fitted values, and the residuals."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(4.6, 4.0))
     fitted = problem.values + found.residuals
-    left.errorbar(fitted, problem.values, problem.noise, fmt="o", ms=3)
     ends = [min(fitted.min(), problem.values.min()), max(fitted.max(), problem.values.max())]
-    left.plot(ends, ends, color="grey", lw=0.8)
-    left.set(xlabel="fitted", ylabel="observed")
-    right.axhline(0.0, color="grey", lw=0.8)
-    right.errorbar(range(1, len(fitted) + 1), found.residuals, problem.noise, fmt="o", ms=3)
-    right.set(xlabel="observation", ylabel="fitted − observed")
+    left.plot(ends, ends, color=GREY, lw=1.2, label="equal")
+    left.errorbar(fitted, problem.values, problem.noise, fmt="o", label="observations")
+    left.set(xlabel="fitted value", ylabel="observed value", title="Fit")
+    left.legend()
+    right.axhline(0.0, color=BLACK, lw=0.8)
+    right.errorbar(range(1, len(fitted) + 1), found.residuals, problem.noise, fmt="o")
+    right.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right.set(xlabel="number of the observation", ylabel="fitted − observed", title="Residuals")
     entries = zip(found.labels, found.estimate, found.std, strict=True)
-    figure.suptitle(", ".join(f"{n} = {v:.4g} ± {s:.2g}" for n, v, s in entries))
+    figure.suptitle(",  ".join(f"{symbol(n)} = {v:.4g} ± {s:.2g}" for n, v, s in entries))
     return figure
 
 
+@styled
 def posterior(found: Posterior, fit: Calibration) -> Figure:
     """Marginals on the diagonal, pairs below it; lines mark the best fit."""
     size = len(found.labels)
-    figure = Figure(figsize=(2.4 * size + 1, 2.4 * size + 0.6), layout="constrained")
-    grid = figure.subplots(size, size, squeeze=False)
-    for i in range(size):
-        for j in range(size):
-            axes = grid[i, j]
-            if j > i:
-                axes.axis("off")
-                continue
-            x = found.samples[:, j]
-            axes.axvline(fit.estimate[j], color="tab:red", lw=0.8)
-            if i == j:
-                axes.hist(x, 50, density=True, color="tab:blue", alpha=0.7)
-                axes.set_yticks([])
-            else:
-                y = found.samples[:, i]
-                axes.hist2d(x, y, 50, cmap="Blues")
-                axes.axhline(fit.estimate[i], color="tab:red", lw=0.8)
-            axes.set(
-                xlabel=found.labels[j] if i == size - 1 else "",
-                ylabel=found.labels[i] if j == 0 and i > 0 else "",
-            )
-    figure.suptitle(f"posterior, {len(found.samples)} samples; red: best fit")
+    figure, grid = panels(size, size, panel=(2.7, 2.5), sharex="col")
+    for place, axes in enumerate(grid):
+        i, j = divmod(place, size)
+        if j > i:
+            axes.axis("off")
+            continue
+        _draw_samples(axes, found.samples, i, j)
+        axes.axvline(fit.estimate[j], color=VERMILION, lw=1.2)
+        if i != j:
+            axes.axhline(fit.estimate[i], color=VERMILION, lw=1.2)
+        if i == size - 1:
+            axes.set_xlabel(symbol(found.labels[j]))
+        if j == 0 and i > 0:
+            axes.set_ylabel(symbol(found.labels[i]))
+    figure.suptitle(f"Posterior from {len(found.samples):,} samples; red lines: best fit")
     return figure
 
 
+def _draw_samples(axes: Axes, samples: np.ndarray, i: int, j: int) -> None:
+    """One variable's histogram, or that of a pair."""
+    axes.grid(False)
+    if i != j:
+        axes.hist2d(samples[:, j], samples[:, i], 50, cmap="Blues")
+        return
+    axes.hist(samples[:, j], 50, density=True, color=SKY)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+
+
+@styled
 def uncertainty(found: Uncertainty) -> Figure:
     """The density of u, its mean and quantiles."""
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(panel=(6.0, 4.0))
     edges, heights = found.density
-    axes.stairs(heights, edges, fill=True, alpha=0.6)
-    axes.axvline(found.mean.value, color="black", label=f"mean {found.mean.value:.4g}")
+    axes.stairs(heights, edges, fill=True, color=SKY)
+    axes.axvline(found.mean.value, color=BLACK, label=f"mean {found.mean.value:.4g}")
     places = [figure.value for figure in found.quantiles.values()]
     for place in places:
-        axes.axvline(place, color="grey", ls=":", lw=0.8)
+        axes.axvline(place, color=GREY, ls="--", lw=1.0)
     above = axes.secondary_xaxis("top")
-    above.set_xticks(places, [f"{q:g}" for q in found.quantiles], fontsize=7, rotation=90)
-    above.set_xlabel("quantile", fontsize=8)
+    above.set_xticks(places, [f"{100 * q:g} %" for q in found.quantiles], fontsize=9, rotation=60)
+    above.set_xlabel("quantile")
     axes.set(xlabel="u", ylabel="density")
+    axes.grid(False)
     axes.legend()
     return figure
 
 
+@styled
 def sobol_indices(found: SobolIndices) -> Figure:
-    """Bars of first-order and total indices, the largest first."""
+    """Bars of first-order and total indices, the largest on top."""
     names = sorted(found.total, key=lambda name: -found.total[name].value)[:MOST_BARS]
-    figure = Figure(figsize=(max(6, 0.55 * len(names)), 4), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(panel=(6.5, 1.5 + 0.42 * len(names)))
     place = np.arange(len(names))
-    for shift, label, shares in (
-        (-0.2, "alone", found.first),
-        (0.2, "with interactions", found.total),
+    for shift, label, colour, shares in (
+        (-0.2, "alone", SKY, found.first),
+        (0.2, "with interactions", BLUE, found.total),
     ):
         values, errors = ([getattr(shares[n], k) for n in names] for k in ("value", "se"))
-        axes.bar(place + shift, values, 0.4, yerr=errors, label=label, error_kw={"lw": 0.8})
-    axes.set_xticks(place, names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
-    more = len(found.total) - len(names)
-    axes.set(ylabel="share of the variance", xlabel=f"and {more} smaller ones" if more else "")
-    figure.legend(loc="outside upper right", ncols=2)
+        axes.barh(place + shift, values, 0.38, color=colour, label=label)
+        axes.errorbar(values, place + shift, xerr=errors, fmt="none", color=BLACK, lw=1.0)
+    axes.set_yticks(place, [symbol(name) for name in names])
+    axes.invert_yaxis()
+    axes.grid(False, axis="y")
+    axes.axvline(0.0, color=BLACK, lw=0.8)
+    axes.set(xlabel="share of the variance of u", title="Sobol' indices")
+    if more := len(found.total) - len(names):
+        axes.annotate(f"and {more} smaller ones", (0.98, 0.04), None, "axes fraction", ha="right")
+    axes.legend(loc="center right")
     return figure
 
 
+@styled
 def error_map(found: ErrorMap) -> Figure:
     """Mean error along each scalar variable, with its standard error."""
-    figure = Figure(figsize=(3.4 * len(found.profiles), 3.2), layout="constrained")
-    grid = figure.subplots(1, len(found.profiles), squeeze=False, sharey=True)[0]
-    for axes, (name, profile) in zip(grid, found.profiles.items(), strict=True):
-        middles = [(a + b) / 2 for a, b in zip(profile.edges, profile.edges[1:], strict=False)]
-        axes.errorbar(middles, profile.mean, profile.se, fmt="o-", ms=3)
-        axes.axhline(found.noise, ls=":", color="grey", label="noise of the estimates")
-        axes.set(xlabel=name)
-    grid[0].set(ylabel="mean |network − u| / (1 + |u|)")
-    grid[0].legend(fontsize=7)
+    columns = min(MOST_COLUMNS, len(found.profiles))
+    if len(found.profiles) == MOST_COLUMNS + 1:
+        columns = 2  # two rows of two, not three and one
+    figure, grid = panels(-(-len(found.profiles) // columns), columns, sharey=True)
+    for axes, (name, profile) in zip(grid, found.profiles.items(), strict=False):
+        _draw_profile(axes, profile)
+        axes.axhline(found.mean.value, color=VERMILION, lw=1.2, label="mean over the domain")
+        axes.axhline(found.noise, ls="--", lw=1.2, color=GREY, label="noise of one estimate")
+        axes.set(xlabel=symbol(name))
+    for axes in grid[len(found.profiles) :]:
+        axes.axis("off")
+    for axes in grid[::columns]:
+        axes.set(ylabel="mean |Φ − u| / (1 + |u|)", ylim=(0.0, None))
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     mean = found.mean
-    figure.suptitle(f"L1 {mean.value:.2e} ± {mean.se:.1e}, {found.inputs} certified inputs")
+    figure.suptitle(f"L1 = {mean.value:.2g} ± {mean.se:.1g} at {found.inputs} certified inputs")
     return figure
+
+
+def _draw_profile(axes: Axes, profile: Profile) -> None:
+    """A bar per bin, as wide as the bin."""
+    edges = np.array(profile.edges)
+    axes.stairs(np.nan_to_num(profile.mean), edges, fill=True, color=SKY, label="mean of a bin")
+    axes.errorbar((edges[:-1] + edges[1:]) / 2, profile.mean, profile.se, fmt="none", color=BLACK)
+    axes.margins(x=0.0)
+    axes.grid(False, axis="x")

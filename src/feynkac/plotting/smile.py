@@ -4,16 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from matplotlib import colormaps
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from feynkac.errors import InputError
 from feynkac.families.values import At, by_name
+from feynkac.plotting.style import BLACK, panels, shades, styled, symbol
 from feynkac.solution_map import SolutionMap
 
 MATURITIES = 5
 POINTS = 61
 
 
+@styled
 def smile(
     solution: SolutionMap,
     at: At = None,
@@ -36,17 +40,20 @@ def smile(
     """
     times = _times(solution, maturities)
     numbers = _axis(solution, over)
-    table = volatility_surface(solution, by_name(at, named), over, numbers, times)
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    for t, line in zip(times, table, strict=True):
-        axes.plot(numbers, line.tolist(), label=f"t = {t:.3g}")
-    axes.set(xlabel=over, ylabel="implied volatility")
-    axes.legend()
+    table = implied_table(solution, by_name(at, named), over, numbers, times)
+    figure, (axes,) = panels(panel=(6.0, 4.0))
+    colours = colormaps["viridis"].resampled(len(times) + 1)
+    for number, (t, line) in enumerate(zip(times, table, strict=True)):
+        axes.plot(numbers, line.tolist(), color=colours(number), label=f"t = {t:.3g}")
+    axes.set(xlabel=symbol(over), ylabel="implied volatility")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.margins(x=0.0)
+    figure.legend(loc="outside right upper")
     return figure
 
 
-def surface(
+@styled
+def volatility_surface(
     solution: SolutionMap, at: At = None, /, *, over: str = "strike", **named: Any
 ) -> Figure:
     """Implied volatility over the ranges of a variable and of t, as colours with level lines.
@@ -56,19 +63,20 @@ def surface(
     low, high = _range(solution, "t")
     times = [low + (high - low) * (0.02 + 0.98 * i / (POINTS - 1)) for i in range(POINTS)]
     numbers = _axis(solution, over)
-    table = volatility_surface(solution, by_name(at, named), over, numbers, times)
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
-    shades = axes.pcolormesh(numbers, times, table.tolist(), shading="gouraud")
+    table = implied_table(solution, by_name(at, named), over, numbers, times)
+    figure, (axes,) = panels(panel=(6.0, 4.0))
+    image = axes.pcolormesh(
+        numbers, times, table.tolist(), shading="gouraud", **shades(table.numpy())
+    )
     if table.isfinite().all():
-        lines = axes.contour(numbers, times, table.tolist(), colors="white", linewidths=0.7)
-        axes.clabel(lines)
-    figure.colorbar(shades, label="implied volatility")
-    axes.set(xlabel=over, ylabel="t")
+        axes.contour(numbers, times, table.tolist(), colors=BLACK, linewidths=0.5)
+    figure.colorbar(image, label="implied volatility", format=PercentFormatter(1.0))
+    axes.set(xlabel=symbol(over), ylabel=symbol("t"))
+    axes.grid(False)
     return figure
 
 
-def volatility_surface(
+def implied_table(
     solution: SolutionMap,
     others: Mapping[str, Any],
     over: str,

@@ -15,6 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from feynkac.methods.paper import column
+from feynkac.plotting.style import GREY, VERMILION, panels, styled
 from feynkac.reproduction.ablations import Study, Variant
 from feynkac.reproduction.error_tables import spread
 from feynkac.reproduction.published import (
@@ -220,20 +221,19 @@ def _data(run: Run, outcomes: dict[Variant, Outcome], settings: Settings) -> dic
     return {"seeds": settings.seeds, **lengths, "variants": variants}
 
 
+@styled
 def draw(study: Study, outcomes: dict[Variant, Outcome]) -> Figure:
     """Best errors of all variants: every seed here, the paper's mean."""
-    figure = Figure(figsize=(7.5, 1.6 + 0.35 * len(outcomes)), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(panel=(7.5, 1.6 + 0.35 * len(outcomes)))
     places = range(len(outcomes))
     published = [variant.l1[0] for variant in outcomes]
-    axes.plot(published, places, "s", color="grey", label="the paper, mean over seeds")
+    axes.plot(published, places, "s", color=GREY, label="the paper, mean over seeds")
     for place, outcome in zip(places, outcomes.values(), strict=True):
         label = "here, each seed" if place == 0 else None
-        axes.plot(outcome.l1, [place] * len(outcome.l1), "o", color="tab:red", label=label)
+        axes.plot(outcome.l1, [place] * len(outcome.l1), "o", color=VERMILION, label=label)
     axes.set_yticks(places, [variant.name for variant in outcomes])
     axes.margins(y=0.15)
     axes.invert_yaxis()
     axes.set(xscale="log", xlabel="best L1, Eq. (9)", title=study.title)
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -15,6 +15,7 @@ from feynkac.benchmarks.bench import Entry
 from feynkac.benchmarks.bench_table import PAPER
 from feynkac.families.capabilities import ClosedForm
 from feynkac.networks.network import make_network
+from feynkac.plotting.style import GREY, panels, styled
 from feynkac.reproduction.published import AUTHORS, NETWORK_NOTE, ErrorTable
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import Settings
@@ -234,17 +235,17 @@ def _curve(lines: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
     return [(mean(line["seconds"]), mean(line["l1"])) for line in lines[1:]]
 
 
+@styled
 def draw(table: ErrorTable, curves: dict[str, list[tuple[float, float]]]) -> Figure:
     """L1 against seconds, log-log: the paper's figures, its method here, the fast method."""
-    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(panel=(6.5, 4.2))
     published = table.lines[1:]
     axes.errorbar(
         [line.seconds[0] for line in published],
         [line.l1[0] for line in published],
         [line.l1[1] for line in published],
         fmt="s-",
-        color="grey",
+        color=GREY,
         label="the paper, V100 GPUs",
     )
     for label, points in curves.items():

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.plotting.style import BLACK, GREY, PALETTE, VERMILION, panels, styled
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
 from feynkac.sampling.generators import make_generator
@@ -97,18 +98,18 @@ def simulate_path(at: Tensor, generator: torch.Generator) -> tuple[Tensor, Tenso
     return times, x * (sigma * brownian - sigma**2 * times / 2).exp()
 
 
+@styled
 def draw(sample: Sample, rows: list[dict[str, float]], generator: torch.Generator) -> Figure:
     """Predictors, paths, targets."""
-    figure = Figure(figsize=(13, 4.4), layout="constrained")
-    predictors, paths, targets = figure.subplots(1, 3)
+    figure, (predictors, paths, targets) = panels(1, 3, panel=(3.9, 3.6))
     inputs, values, truth = (part[:SHOWN] for part in sample)
     _draw_predictors(predictors, inputs)
     _draw_paths(paths, inputs, generator)
-    targets.plot(truth, values, "o", ms=2.5, color="tab:grey", alpha=0.6, label="samples (Λ, Y)")
+    targets.plot(truth, values, "o", ms=2.5, color=GREY, alpha=0.6, label="samples (Λ, Y)")
     ends = [0.0, float(truth.max())]
-    targets.plot(ends, ends, color="tab:red", lw=1.5, label=r"$Y = \bar u(\Lambda)$")
+    targets.plot(ends, ends, color=VERMILION, lw=1.5, label=r"$Y = \bar u(\Lambda)$")
     means = [[row[name] for row in rows] for name in ("solution", "target")]
-    targets.plot(*means, "o", ms=6, color="black", label="means in bins")
+    targets.plot(*means, "o", ms=6, color=BLACK, label="means in bins")
     targets.set(xlabel=r"solution map $\bar u(\Lambda)$", ylabel="target Y", title="targets")
     targets.legend()
     return figure
@@ -125,10 +126,10 @@ def _draw_paths(axes: Axes, inputs: Tensor, generator: torch.Generator) -> None:
     late = inputs[inputs[:, 1] > 0.3][:PATHS]
     for number, at in enumerate(late):
         times, states = simulate_path(at, generator)
-        axes.plot(times, states, lw=0.8, color=f"C{number}")
-        axes.plot(times[-1:], states[-1:], "o", ms=4, color=f"C{number}")
+        axes.plot(times, states, lw=0.8, color=PALETTE[number])
+        axes.plot(times[-1:], states[-1:], "o", ms=4, color=PALETTE[number])
         ends = [float(states[-1]), max(float(states[-1]), float(at[3]))]
-        axes.plot([float(at[1])] * 2, ends, ":", color=f"C{number}")
+        axes.plot([float(at[1])] * 2, ends, ":", color=PALETTE[number])
     axes.plot([], [], "k:", label=r"$Y = (\Gamma_\varphi - S_\Lambda)^+$")
     axes.plot([], [], "ko", ms=4, label=r"$S_\Lambda$")
     axes.set(xlabel="time", ylabel=r"$S_{\Gamma,X,t}$", title="paths")

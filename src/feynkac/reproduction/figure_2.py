@@ -12,6 +12,7 @@ from torch import fx, nn
 
 from feynkac.networks.architecture import Layer, Linear
 from feynkac.networks.multilevel import Multilevel
+from feynkac.plotting.style import BLACK, GREY, VERMILION, panels, styled
 from feynkac.reproduction.result import Result
 from feynkac.reproduction.settings import Settings
 
@@ -109,18 +110,18 @@ def _cells(network: nn.Module, wiring: Wiring, level: int) -> tuple[str, ...]:
     return (str(level), str(layers), str(FACTOR * INPUTS), str(received), f"{parameters:,}")
 
 
+@styled
 def draw(wiring: Wiring) -> Figure:
     """Levels one above the other, depth to the right."""
-    figure = Figure(figsize=(11, 5), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(panel=(10.0, 4.6))
     spots = {spot for edge in wiring.edges for spot in edge}
     for spot in spots:
         label = rf"$A_{{{spot.level}}}^{{{spot.layer}}}$"
         colour = "lightgrey" if spot.layer == 0 else "lightblue"
-        box = {"boxstyle": "round,pad=0.35", "fc": colour, "ec": "black", "lw": 0.8}
+        box = {"boxstyle": "round,pad=0.35", "fc": colour, "ec": BLACK, "lw": 0.8}
         axes.text(*_place(spot), label, ha="center", va="center", bbox=box, zorder=3)
     for a, b in wiring.edges:
-        style = {"color": "black"} if a.level == b.level else {"color": "tab:red", "ls": "--"}
+        style = {"color": BLACK} if a.level == b.level else {"color": VERMILION, "ls": "--"}
         _arrow(axes, _place(a), _place(b), **style)
     _draw_ends(axes, wiring)
     axes.set(xlim=(-2.1, 2 ** (LEVELS - 1) + 2.6), ylim=(-0.6, LEVELS - 0.4))
@@ -138,15 +139,15 @@ def _place(spot: Spot) -> tuple[float, float]:
 def _draw_ends(axes: Axes, wiring: Wiring) -> None:
     middle = (LEVELS - 1) / 2
     ends = {"x": (-1.6, middle), "Φ(x) = Σ": (2 ** (LEVELS - 1) + 1.9, middle)}
-    box = {"boxstyle": "round,pad=0.4", "fc": "white", "ec": "black", "lw": 0.8}
+    box = {"boxstyle": "round,pad=0.4", "fc": "white", "ec": BLACK, "lw": 0.8}
     for text, place in ends.items():
         axes.text(*place, text, ha="center", va="center", bbox=box, zorder=3)
     start, end = ends.values()
     for level in range(LEVELS):
-        _arrow(axes, start, _place(Spot(level, 0)), color="grey")
+        _arrow(axes, start, _place(Spot(level, 0)), color=GREY)
         axes.text(0.15, level + 0.3, f"level {level}", fontsize="small")
     for spot in wiring.outputs:
-        _arrow(axes, _place(spot), (end[0] - 0.3, end[1]), color="grey")
+        _arrow(axes, _place(spot), (end[0] - 0.3, end[1]), color=GREY)
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], **style: str) -> None:

@@ -23,6 +23,7 @@ from feynkac.benchmarks.dimensions import Point, loglog_slope, reach
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
 from feynkac.files import make_folder
 from feynkac.methods.paper import column
+from feynkac.plotting.style import BLUE, GREY, VERMILION, panels, styled
 from feynkac.reproduction.error_tables import spread
 from feynkac.reproduction.published import AUTHORS, FIGURE_9_STEPS, NETWORK_NOTE
 from feynkac.reproduction.result import FULL, Result
@@ -31,7 +32,7 @@ from feynkac.reproduction.settings import Settings
 NAME = "figure-9"
 TARGET, LOOSE = 0.01, 0.03
 OWNERS = {"authors": "the authors'", "paper": "the paper's, here", "fast": "ours"}
-COLOURS = {"authors": "grey", "paper": "tab:blue", "fast": "tab:red"}
+COLOURS = {"authors": GREY, "paper": BLUE, "fast": VERMILION}
 FIRST = {"authors": 1, "paper": 1, "fast": 3}
 """Where a slope begins: below d = 3 ours has another optimiser and a smaller network."""
 
@@ -221,18 +222,20 @@ def slope(study: Sequence[Sequence[Point]], target: float, least_dim: int = 1) -
     return loglog_slope([inputs for inputs, _ in pairs], [cost for _, cost in pairs])
 
 
+@styled
 def draw(found: dict[str, list[list[Point]]]) -> Figure:
     """Cost against inputs, and the same log-log, which the paper has as an inset."""
-    figure = Figure(figsize=(10, 4.5), layout="constrained")
-    for axes, scale in zip(figure.subplots(1, 2), ("linear", "log"), strict=True):
+    figure, grid = panels(1, 2, panel=(5.2, 4.4))
+    for axes, scale in zip(grid, ("linear", "log"), strict=True):
         axes.set(xscale=scale, yscale=scale, xlabel="inputs d² + d + 1")
         axes.xaxis.set_minor_formatter(NullFormatter())
         for method, target in itertools.product(found, (TARGET, LOOSE)):
             if costs(found[method], target) and (method, target) != ("authors", LOOSE):
                 _draw_line(axes, method, target, found[method])
-    figure.axes[0].set(ylabel="parameters × mean steps")
-    if figure.axes[0].lines:
-        figure.axes[0].legend(fontsize="small", loc="center right")
+    grid[0].set(ylabel="parameters × mean steps")
+    if grid[0].lines:
+        lines = grid[0].get_legend_handles_labels()
+        figure.legend(*lines, loc="outside lower center", ncols=2)
     return figure
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from feynkac.benchmarks.demo_figure import closed_value
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.plotting.style import BLACK, BLUE, VERMILION, panels, styled, symbol
 from feynkac.reproduction.error_tables import short_spread, times
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.settings import METHOD_NAMES, METHODS, Settings
@@ -25,7 +26,7 @@ from feynkac.solution import Solution
 
 POINTS = 101
 QUANTITIES = ("price", "delta", "vega", "theta", "gamma")
-COLOURS = {"paper": "tab:blue", "fast": "tab:red"}
+COLOURS = {"paper": BLUE, "fast": VERMILION}
 FLAT = "gamma"
 """What a ReLU network does not have."""
 
@@ -198,14 +199,15 @@ def _data(view: View, line: Mapping[str, Any], curves: AllCurves) -> dict[str, A
     return {view.along: line[view.along].tolist(), "closed form": truth, **by_method}
 
 
+@styled
 def draw(view: View, line: Mapping[str, Any], curves: AllCurves) -> Figure:
     """A panel a quantity, both methods in each."""
-    figure = Figure(figsize=(9.0, 6.5), layout="constrained")
-    for axes, name in zip(figure.subplots(2, 2).flat, view.panels, strict=True):
+    figure, grid = panels(2, 2, panel=(4.5, 3.25))
+    for axes, name in zip(grid, view.panels, strict=True):
         shown = {m: each[name] for m, each in curves.items() if m == "fast" or name != FLAT}
         _draw_panel(axes, view, line[view.along], shown)
         title = name if name != FLAT else f"{name} (ReLU networks have none)"
-        axes.set(title=title, xlabel=view.along)
+        axes.set(title=title, xlabel=symbol(view.along))
         axes.set_ylabel("error" if view.error else "value")
     figure.axes[0].legend()
     figure.suptitle(view.title)
@@ -214,12 +216,12 @@ def draw(view: View, line: Mapping[str, Any], curves: AllCurves) -> Figure:
 
 def _draw_panel(axes: Axes, view: View, at: Tensor, curves: Mapping[str, Curves]) -> None:
     if not view.error:
-        axes.plot(at, curves["fast"].truth, color="black", lw=3, alpha=0.4, label="closed form")
+        axes.plot(at, curves["fast"].truth, color=BLACK, lw=5, alpha=0.25, label="closed form")
     for method, each in curves.items():
         values = each.errors if view.error else each.found
         mean, deviation = values.mean(0), values.std(0, correction=int(len(values) > 1))
         colour = COLOURS[method]
-        axes.plot(at, mean, color=colour, lw=1, label=METHOD_NAMES[method])
+        axes.plot(at, mean, color=colour, lw=1.5, label=METHOD_NAMES[method])
         low = mean if view.error else mean - deviation
         axes.fill_between(at, low, mean + deviation, color=colour, alpha=0.2, lw=0)
     if view.error:

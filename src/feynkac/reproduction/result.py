@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from feynkac.benchmarks.markdown import markdown_table
 from feynkac.benchmarks.store import Used
 from feynkac.files import make_folder, write_atomically
+from feynkac.plotting.style import DPI
 
 FULL = "full"
 FORMATS = ("png", "svg")
@@ -177,7 +178,7 @@ def render(figure: Figure, kind: str) -> bytes:
     """The bytes of a figure's file; the same figure gives the same bytes."""
     content = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else None
-    figure.savefig(content, format=kind, dpi=130, metadata=metadata)
+    figure.savefig(content, format=kind, dpi=DPI, metadata=metadata)
     return content.getvalue()
 
 

@@ -25,6 +25,7 @@ from feynkac.families.formulas.normal_law import cdf
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.heat_gaussian import HeatGaussian
 from feynkac.families.point import Params
+from feynkac.plotting.style import BLUE, PALETTE, panels, styled
 from feynkac.preparation import make_run
 from feynkac.reproduction.legendre import basis, indices, project, regress
 from feynkac.reproduction.result import FULL, Result
@@ -307,25 +308,25 @@ def _regression_cells(regressions: Row, k: int) -> tuple[str, ...]:
     return (f"{SIZES[k]:,}", f"{size:.3g} ± {error:.2g}", f"{predicted:.3g}", f"{total:.3g}")
 
 
+@styled
 def draw(rows: list[Row], regressions: Row) -> Figure:
     """Excess risk against distance, and the regression's convergence."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(5.2, 4.4))
     for k, (title, group) in enumerate(itertools.groupby(rows, lambda row: row["problem"])):
         shown = [r for r in group if r["map"] != "ū" and r["excess"] > r["excess_se"]]
         x, y = [r["distance"] for r in shown], [r["excess"] for r in shown]
         bars = [[min(2 * r["excess_se"], 0.9 * r["excess"]) for r in shown]]
         bars.append([2 * r["excess_se"] for r in shown])
-        left.errorbar(x, y, bars, fmt="o", ms=4, color=f"C{k}", label=f"{title}, ± 2 s.e.")
+        left.errorbar(x, y, bars, fmt="o", ms=4, color=PALETTE[k], label=f"{title}, ± 2 s.e.")
     ends = [min(r["distance"] for r in rows if r["distance"]), max(r["distance"] for r in rows)]
     left.loglog(ends, ends, "k--", lw=1, label="equal")
     left.set(xlabel="‖f − ū‖²", ylabel="risk(f) − risk(ū)")
     left.legend()
     for errors in regressions["errors"]:
-        right.loglog(SIZES, errors, "o", ms=3, color="tab:blue")
+        right.loglog(SIZES, errors, "o", ms=3, color=BLUE)
     predicted = [math.sqrt(regressions["predicted"] / size) for size in SIZES]
     right.loglog(SIZES, predicted, "k--", label="predicted, slope −1/2")
-    right.plot([], [], "o", ms=3, color="tab:blue", label="regressions")
+    right.plot([], [], "o", ms=3, color=BLUE, label="regressions")
     right.set(xlabel="labels n", ylabel="‖f_n − Πū‖")
     right.legend()
     return figure

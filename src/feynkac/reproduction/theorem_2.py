@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
+from feynkac.plotting.style import BLUE, GREY, ORANGE, panels, styled
 from feynkac.reproduction.euler_supremum import (
     Line,
     line_of_basket,
@@ -212,30 +213,30 @@ def _place(at: dict[str, float]) -> str:
     return ", ".join(f"{name} = {value:.4g}" for name, value in at.items())
 
 
+@styled
 def draw(put: Found, basket: Found) -> Figure:
     """Errors against M, log-log, with the bound."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(5.2, 5.0))
     _draw_panel(left, put, "Black–Scholes", "sup over the domain")
-    left.loglog(STEPS, put["l2"], "s-", ms=4, color="tab:orange", label="L²")
+    left.loglog(STEPS, put["l2"], "s-", ms=4, color=ORANGE, label="L²")
     _draw_panel(right, basket, "basket put", "sup, equal coefficients")
     corners, inputs = basket["corners"], basket["inputs"]
     sizes = {"at random corners": (corners, "largest", "^:"), "L²": (inputs, "l2", "s-")}
     for label, (found, name, style) in sizes.items():
-        colour = "tab:orange" if found is inputs else "tab:grey"
-        shown = {"fmt": style, "ms": 4, "color": colour, "label": label}
+        colour = ORANGE if found is inputs else GREY
+        shown: dict[str, Any] = {"fmt": style, "ms": 4, "color": colour, "label": label}
         right.errorbar(found["steps"], found[name], found[f"{name}_se"], **shown)
     right.set_ylim(bottom=0.3 * min(inputs["l2"]))
     for axes in (left, right):
         axes.set_xticks(STEPS, [f"{m}" for m in STEPS])
         axes.minorticks_off()
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14))
     return figure
 
 
 def _draw_panel(axes: Any, found: Found, title: str, label: str) -> None:
     text = f"{label}, slope {found['slope']:.2f} from M = {STEPS[-FINE]}"
-    axes.loglog(STEPS, found["sup"], "o-", ms=4, color="tab:blue", label=text)
+    axes.loglog(STEPS, found["sup"], "o-", ms=4, color=BLUE, label=text)
     bound = [found["constant"] / math.sqrt(m) for m in STEPS]
     axes.loglog(STEPS, bound, "k--", label="Theorem 2: C/√M")
     axes.set(xlabel="Euler–Maruyama steps M", title=title, ylabel=r"$|\bar u^M - \bar u|$")

@@ -19,6 +19,7 @@ from torch import Tensor
 from feynkac.benchmarks.dimensions import loglog_slope
 from feynkac.families.measures.measure import vector
 from feynkac.families.models.heat_paraboloid import HeatParaboloid
+from feynkac.plotting.style import BLACK, PALETTE, panels, styled
 from feynkac.reproduction.relu_calculus import (
     ReluNetwork,
     count_dense,
@@ -195,10 +196,10 @@ def _notes(records: list[Record], deepest: int, gap: float) -> tuple[str, ...]:
     )
 
 
+@styled
 def draw(records: list[Record]) -> Figure:
     """Parameters against d, and errors against ε."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(5.2, 5.2))
     _draw_sizes(left, records)
     _draw_errors(right, records)
     return figure
@@ -210,16 +211,16 @@ def _draw_sizes(axes: Any, records: list[Record]) -> None:
     for k, eps in enumerate(TOLERANCES):
         same = [r for r in records if r["eps"] == eps]
         anchor = same[0]["nonzero"] / same[0]["published"]
-        axes.plot([], [], color=f"C{k}", label=f"ε = {eps:g}")
+        axes.plot([], [], color=PALETTE[k], label=f"ε = {eps:g}")
         for name, (style, _) in KINDS.items():
             factor = anchor if name == "published" else 1.0
-            axes.loglog(dims, [factor * r[name] for r in same], style, ms=3, color=f"C{k}")
+            axes.loglog(dims, [factor * r[name] for r in same], style, ms=3, color=PALETTE[k])
     for style, label in KINDS.values():
-        axes.plot([], [], style, ms=3, color="black", label=label)
+        axes.plot([], [], style, ms=3, color=BLACK, label=label)
     axes.set(xlabel="dimension d", ylabel="parameters")
     axes.set_xticks(dims, [f"{dim}" for dim in dims])
     axes.minorticks_off()
-    axes.legend(ncols=2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
 def _draw_errors(axes: Any, records: list[Record]) -> None:
@@ -229,10 +230,10 @@ def _draw_errors(axes: Any, records: list[Record]) -> None:
         for name, style in (("guaranteed", "_-"), ("measured", "o:")):
             values = [r[name]["gradient"] for r in same]
             label = f"{name}, d = {dim}"
-            axes.loglog(TOLERANCES, values, style, ms=5, color=f"C{k + 4}", label=label)
+            axes.loglog(TOLERANCES, values, style, ms=5, color=PALETTE[k + 4], label=label)
     axes.loglog(TOLERANCES, TOLERANCES, "k--", label="ε")
     axes.set(xlabel="ε", ylabel="‖∇Φ − ∇ū‖, largest over the domain")
-    axes.legend()
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
 
 
 KINDS = {

@@ -22,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from feynkac.benchmarks.dimensions import loglog_slope
+from feynkac.plotting.style import BLACK, PALETTE, panels, styled
 from feynkac.reproduction.empirical_risk import FACTOR, HIDDEN, Fit, fit
 from feynkac.reproduction.result import FULL, Result
 from feynkac.reproduction.sample_complexity import (
@@ -138,10 +139,10 @@ def _stored(settings: Settings, dim: int, seed: int, scope: Scope) -> list[Fit]:
     return [Fit(**each) for each in settings.store.once(key, compute)]
 
 
+@styled
 def draw(fits: list[Fit]) -> Figure:
     """Excess risk against s, a line a dimension; s(d, ε) against d."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(5.2, 4.4))
     _draw_risks(left, fits)
     _draw_needs(right, fits)
     return figure
@@ -153,7 +154,7 @@ def _draw_needs(axes: Axes, fits: list[Fit]) -> None:
     dims, sizes = _values(fits)
     for number, eps in enumerate(TOLERANCES):
         slope, fitted = growth(fits, eps)
-        found, colour = needs(fits, eps), f"C{number}"
+        found, colour = needs(fits, eps), PALETTE[number]
         points = [(d, n.size) for d in fitted for n in found[d].values()]
         label = f"ε = {eps:g}" + (f": exponent of d {slope}" if slope else "")
         axes.plot(*zip(*points, strict=True), "o", ms=4, color=colour) if points else None
@@ -164,7 +165,7 @@ def _draw_needs(axes: Axes, fits: list[Fit]) -> None:
     ticks = [dim for dim in dims if dim in (1, 2, 5, 10, 20)]
     axes.set_xticks(ticks, [f"{tick}" for tick in ticks])
     axes.minorticks_off()
-    axes.legend(fontsize="small")
+    axes.legend(fontsize=9)
 
 
 def _draw_risks(axes: Axes, fits: list[Fit]) -> None:
@@ -178,7 +179,7 @@ def _draw_risks(axes: Axes, fits: list[Fit]) -> None:
         axes.errorbar(sizes, middle, spread, marker="o", ms=3, color=colours(number), label=label)
     top = 4.0 * max(each.excess for each in fits)
     bound = [top * (size / sizes[0]) ** -0.5 for size in sizes]
-    axes.plot(sizes, bound, "--", color="black", label="slope −1/2: Theorem 4")
+    axes.plot(sizes, bound, "--", color=BLACK, label="slope −1/2: Theorem 4")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set(xlabel="samples s", ylabel=r"excess risk $\|\hat\Phi - \bar u\|^2$")

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from feynkac.benchmarks.dimensions import loglog_slope
 from feynkac.families.models.heat_gaussian import HeatGaussian
+from feynkac.plotting.style import PALETTE, panels, styled
 from feynkac.reproduction.relu_calculus import Chain, ReluNetwork, count_nonzero
 from feynkac.reproduction.relu_gaussian import Reach, gaussian, guarantee, plan_for
 from feynkac.reproduction.result import Result
@@ -177,15 +178,15 @@ def _exponent(records: list[Record], domain: str) -> float:
     return math.nan if found is None else found
 
 
+@styled
 def draw(records: list[Record]) -> Figure:
     """Layers against log(d/ε), and errors against ε."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(1, 2, panel=(5.2, 4.4))
     for k, domain in enumerate(REACHES):
         same = sorted((r for r in records if r["domain"] == domain), key=_logarithm)
         logs = [_logarithm(r) for r in same]
         label = f"{domain} domain, exponent {_exponent(records, domain):.2f}"
-        left.loglog(logs, [r["layers"] for r in same], "o", ms=4, color=f"C{k}", label=label)
+        left.loglog(logs, [r["layers"] for r in same], "o", ms=4, color=PALETTE[k], label=label)
     ends = min(map(_logarithm, records)), max(map(_logarithm, records))
     top = max(r["layers"] / _logarithm(r) ** 2 for r in records)
     left.loglog(ends, [top * e**2 for e in ends], "k--", label=f"{top:.1f} log²(d/ε)")
@@ -206,7 +207,7 @@ def _draw_errors(axes: Any, records: list[Record]) -> None:
         for name, style in (("guaranteed", "_-"), ("measured", "o:")):
             values = [r[name] for r in same]
             label = f"{name}, d = {dim}"
-            axes.loglog(TOLERANCES, values, style, ms=5, color=f"C{k + 2}", label=label)
+            axes.loglog(TOLERANCES, values, style, ms=5, color=PALETTE[k + 2], label=label)
     axes.loglog(TOLERANCES, TOLERANCES, "k--", label="ε")
     axes.set(xlabel="ε", ylabel="‖Φ − ū‖, largest over the domain", title=f"{domain} domain")
     axes.legend()

@@ -36,7 +36,8 @@ class AdamW(Optimiser):
     """Adam with decoupled weight decay, the paper's choice.
 
     Example:
-        >>> AdamW(learning_rate=0.01).build(nn.BatchNorm1d(2)).param_groups[0]["lr"]
+        >>> (group,) = AdamW(learning_rate=0.01).build(nn.BatchNorm1d(2)).param_groups
+        >>> group["lr"]
         0.01
     """
 
@@ -61,7 +62,8 @@ class SGD(Optimiser):
     """Stochastic gradient descent with momentum, the paper's alternative.
 
     Example:
-        >>> SGD(momentum=0.5).build(nn.BatchNorm1d(2)).param_groups[0]["momentum"]
+        >>> (group,) = SGD(momentum=0.5).build(nn.BatchNorm1d(2)).param_groups
+        >>> group["momentum"]
         0.5
     """
 
