@@ -12,7 +12,10 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"},
+    {
+        *("errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"),
+        *("suggestions", "phases", "display"),
+    },
     {"parts"},
     {"families"},
     {"sampling"},

@@ -21,7 +21,7 @@ from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, s
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
-from feynkac.families.values import At, by_name
+from feynkac.families.values import At
 from feynkac.loading import make_control, read_solution
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
@@ -143,7 +143,7 @@ class Solution(SolutionMap):
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
         method, device = self.manifest.run.method, self.network.mean.device
-        values = at if isinstance(at, Tensor) else self.family.domain.join(by_name(at, named))
+        values = at if isinstance(at, Tensor) else self.family.domain.join(self._where(at, named))
         inputs = values.detach().clone().to(device)
         generator = make_generator(seed, "certificate", device=str(device))
         return certify(
@@ -225,7 +225,7 @@ class Solution(SolutionMap):
             ['sigma']
         """
         error = self.model_error(values) if model is None else model
-        others = by_name(known, named)
+        others = self._where(known, named)
         return make_problem(self.exactly, self.family.domain, free, others, values, noise, error)
 
     @property
