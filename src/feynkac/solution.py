@@ -19,10 +19,12 @@ from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
+from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
 from feynkac.families.values import At
 from feynkac.loading import make_control, read_solution
+from feynkac.phases import enter
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
@@ -88,6 +90,7 @@ class Solution(SolutionMap):
         seed: int = 1,
         scheme: Scheme | None = None,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
     ) -> Errors:
         """L1 error with its interval on fresh inputs, and its baselines.
 
@@ -99,6 +102,7 @@ class Solution(SolutionMap):
             scheme: of the simulated reference; by default the one trained with. Trained with a
                 grid, u on a finer one is the reference, unless a scheme or paths are given.
             report: called with the fraction done.
+            progress: whether to show what is going on; by default on terminals and in notebooks.
 
         Example:
             >>> solution.error(1000).l1 > 0
@@ -108,8 +112,10 @@ class Solution(SolutionMap):
         method = self.manifest.run.method
         grid = method.grid if scheme is None and paths is None else None
         paths = None if grid else paths or ERROR_PATHS
-        setting = (self.family, scheme or method.scheme, generator, inputs, paths, report)
-        return make_yardstick(*setting, grid=grid).measure(self.network)
+        with showing(progress):
+            told = enter("measuring the error", report)
+            setting = (self.family, scheme or method.scheme, generator, inputs, paths, told)
+            return make_yardstick(*setting, grid=grid).measure(self.network)
 
     @torch.inference_mode(False)  # controls are differentiated
     def certify(
@@ -121,6 +127,7 @@ class Solution(SolutionMap):
         effort: Effort = Effort(),  # noqa: B008  (frozen)
         seed: int = 2,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
         **named: Any,
     ) -> Certificate:
         """Check the network at given inputs by simulation; see `certificates.py`.
@@ -131,6 +138,7 @@ class Solution(SolutionMap):
             effort: how long to simulate, and how sharp the interval must be.
             seed: of the paths.
             report: called with the fraction done.
+            progress: whether to show what is going on; by default on terminals and in notebooks.
             named: the values as keywords.
 
         Example:
@@ -146,19 +154,20 @@ class Solution(SolutionMap):
         values = at if isinstance(at, Tensor) else self.family.domain.join(self._where(at, named))
         inputs = values.detach().clone().to(device)
         generator = make_generator(seed, "certificate", device=str(device))
-        return certify(
-            self.quickly,
-            self.family,
-            method.scheme,
-            method.noise,
-            self.control,
-            inputs.reshape(-1, inputs.shape[-1]),
-            generator,
-            tolerance,
-            effort if effort.aim is not None else replace(effort, aim=self.aim),
-            report,
-            self.component or 0,
-        )
+        with showing(progress):
+            return certify(
+                self.quickly,
+                self.family,
+                method.scheme,
+                method.noise,
+                self.control,
+                inputs.reshape(-1, inputs.shape[-1]),
+                generator,
+                tolerance,
+                effort if effort.aim is not None else replace(effort, aim=self.aim),
+                enter("certifying", report),
+                self.component or 0,
+            )
 
     @property
     def aim(self) -> float:
@@ -178,6 +187,7 @@ class Solution(SolutionMap):
         effort: Effort = Effort(seconds=MAP_SECONDS),  # noqa: B008  (frozen)
         seed: int = 3,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
     ) -> ErrorMap:
         """The error over the domain, from certificates at random inputs.
 
@@ -187,7 +197,7 @@ class Solution(SolutionMap):
         """
         generator = make_generator(seed, "map", device=str(self.network.mean.device))
         points = self.family.domain.sample(inputs, generator)
-        found = self.certify(points, effort=effort, seed=seed, report=report)
+        found = self.certify(points, effort=effort, seed=seed, report=report, progress=progress)
         return error_map(self.family.domain, points, found)
 
     def as_control(self) -> Control:
@@ -248,7 +258,9 @@ class Solution(SolutionMap):
         """
         return self.relative_error * (1.0 + np.abs(numbers("values", values)))
 
-    def calibrate(self, problem: Problem, **settings: Any) -> Calibration:
+    def calibrate(
+        self, problem: Problem, *, progress: bool | None = None, **settings: Any
+    ) -> Calibration:
         """The parameters that explain observations best; see `calibration.py`.
 
         Example:
@@ -256,10 +268,19 @@ class Solution(SolutionMap):
             >>> solution.calibrate(problem).labels
             ['sigma']
         """
-        return calibrate(problem, **settings)
+        with showing(progress):
+            enter("calibrating")
+            return calibrate(problem, **settings)
 
     def posterior(
-        self, problem: Problem, start: Calibration, prior: Prior | None = None, **settings: Any
+        self,
+        problem: Problem,
+        start: Calibration,
+        prior: Prior | None = None,
+        *,
+        report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
+        **settings: Any,
     ) -> Posterior:
         """Samples of the parameters given observations; see `posterior.py`.
 
@@ -268,12 +289,17 @@ class Solution(SolutionMap):
             >>> solution.posterior(problem, solution.calibrate(problem), steps=100).samples.shape[1]
             1
         """
-        return sample_posterior(problem, start, prior, **settings)
+        with showing(progress):
+            told = enter("sampling the posterior", report)
+            return sample_posterior(problem, start, prior, report=told, **settings)
 
     def uncertainty(
         self,
         given: Mapping[str, Any] | None = None,
         correlation: Mapping[tuple[str, str], float] | None = None,
+        *,
+        report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
         **settings: Any,
     ) -> Uncertainty:
         """The law of u for random inputs; a variable that is not named has its measure.
@@ -285,10 +311,17 @@ class Solution(SolutionMap):
             True
         """
         settings = {"error": self.relative_error} | settings
-        return propagate(self.quickly, self._inputs(given, correlation), **settings)
+        with showing(progress):
+            told = enter("evaluating", report)
+            inputs = self._inputs(given, correlation)
+            return propagate(self.quickly, inputs, report=told, **settings)
 
     def sobol_indices(
-        self, given: Mapping[str, Any] | None = None, **settings: Any
+        self,
+        given: Mapping[str, Any] | None = None,
+        *,
+        progress: bool | None = None,
+        **settings: Any,
     ) -> SobolIndices:
         """Which input the variance of u comes from.
 
@@ -297,7 +330,9 @@ class Solution(SolutionMap):
             True
         """
         settings = {"error": self.relative_error} | settings
-        return sobol_indices(self.quickly, self._inputs(given, None), **settings)
+        with showing(progress):
+            enter("evaluating")
+            return sobol_indices(self.quickly, self._inputs(given, None), **settings)
 
     def _inputs(self, given: Any, correlation: Any) -> Inputs:
         return Inputs(self.family.domain, given or {}, correlation or {})

@@ -177,6 +177,21 @@ def _require_same_variables(family: Family, domain: Domain) -> None:
         )
 
 
+def description(family: Family) -> str:
+    """What it is, in a few words: the beginning of the class's docstring, or its name.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> description(BlackScholes())
+        'European put without interest'
+    """
+    cls = type(family)
+    written = (vars(cls).get("__doc__") or "").strip()
+    if not written or written.startswith(f"{cls.__name__}("):  # a dataclass without a docstring
+        return cls.name()
+    return written.partition("\n")[0].partition(";")[0].strip().removesuffix(".")
+
+
 def noise_dim(family: Family) -> int:
     """Number of Brownian motions."""
     return family.noise_dim if isinstance(family, NoiseDimension) else family.domain.state_dim

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 At = Annotated[list[str], typer.Option("--at", help="An input: x=9.5,t=0.5,… Repeatable.")]
+COLUMNS = ("quantity", "network", "closed form", "difference")
 Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 
 
@@ -77,9 +78,10 @@ def query(
     if as_json:
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):
-        print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
+        print_table(text, COLUMNS, answer_rows(found))
         for certificate in _listed(found.get("certificate", [])):
-            print_table("certificate", ("", "value"), certificate_answer(certificate))
+            words = ("estimate", "statistical", "discretisation", "variance reduction", "verdict")
+            print_table("certificate", ("", "value"), certificate_answer(certificate), words)
     return None
 
 
@@ -94,10 +96,7 @@ def with_control(solution: "Solution", run: Path, budget: str) -> "Solution":
 
 
 def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> "Certificate":
-    from feynkac.interfaces.console import fraction_display
-
-    with fraction_display("simulating") as report:
-        return solution.certify(at, tolerance=tolerance, report=report)
+    return solution.certify(at, tolerance=tolerance)
 
 
 def _too_wide(solution: "Solution", found: "Certificate") -> bool:
@@ -155,8 +154,7 @@ def greeks(
     result = sensitivities(solution, point)
     if as_json:
         return print_json(result)
-    columns = ("quantity", "network", "closed form", "difference")
-    print_table(at, columns, answer_rows(result))
+    print_table(at, COLUMNS, answer_rows(result))
     return _warn(result["warnings"])
 
 
@@ -188,7 +186,7 @@ def calibrate(
     as_json: Json = False,
 ) -> None:
     """Find the parameters of RUN that explain observations in a CSV file."""
-    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.console import print_table
     from feynkac.interfaces.tables import read_observations
 
     solution = load_solution(run, family)
@@ -204,10 +202,7 @@ def calibrate(
     result = found.record() | {"model_error": model_error, "observations": len(table.values)}
     drawn = None
     if posterior:
-        with fraction_display("sampling the posterior") as report:
-            drawn = solution.posterior(
-                problem, found, steps=steps, confidence=confidence, seed=seed, report=report
-            )
+        drawn = solution.posterior(problem, found, steps=steps, confidence=confidence, seed=seed)
         result["posterior"] = drawn.record()
     if out:
         from feynkac import plotting
@@ -282,14 +277,13 @@ def uncertainty(
     as_json: Json = False,
 ) -> None:
     """Compute the distribution of RUN's value for random inputs, and which input causes it."""
-    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.console import print_table
 
     solution = load_solution(run, family)
     laws, pairs = parse_given(given or []), parse_correlations(correlation or [])
     if indices and pairs:
         raise InputError("Sobol' indices need independent inputs; omit --correlation.")
-    with fraction_display("evaluating") as report:
-        found = solution.uncertainty(laws, pairs, samples=samples, seed=seed, report=report)
+    found = solution.uncertainty(laws, pairs, samples=samples, seed=seed)
     result = found.record()
     shares = None
     if indices:
