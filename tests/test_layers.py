@@ -14,7 +14,7 @@ ROOT = Path(feynkac.__file__).parent
 LAYERS = [
     {
         *("errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"),
-        *("suggestions", "phases", "display"),
+        *("suggestions", "phases", "display", "cards", "sketches"),
     },
     {"parts"},
     {"families"},
@@ -26,7 +26,7 @@ LAYERS = [
     {"runs"},
     {"analysis"},
     {"checks"},
-    {"evaluation", "loading", "solution_map"},
+    {"evaluation", "loading", "solution_map", "solution_card"},
     {"solution"},
     {"preparation", "execution"},
     {"solver"},
@@ -50,6 +50,7 @@ EXTRAS = {
     "onnx",
     "onnxscript",
     "onnxruntime",
+    "tensorboard",
 }
 OUTER = {"interfaces", "plotting", "tuning", "benchmarks", "reproduction"}
 EDGE = OUTER | {"runs", "analysis"}

@@ -193,7 +193,7 @@ def test_given_settings_replace_the_papers():
         ({"evaluations": 0}, r"evaluations: .* \(got 0\)"),
         (
             {"batchsize": 64},
-            r"'paper' has no setting called 'batchsize'; did you mean 'batch_size'",
+            r"'paper' has no setting called 'batchsize'\. Did you mean 'batch_size'",
         ),
         ({"method": "magic"}, "unknown method 'magic'; there are: fast, paper"),
     ],

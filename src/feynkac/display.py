@@ -1,4 +1,4 @@
-"""Phases for people: a live line on a terminal or in a notebook, plain lines in a pipe.
+"""Phases for people: a live line on a terminal or in a notebook, in a pipe the landmarks.
 
 All of it goes to standard error. A line names the phase, how far it is and its figures; the clock
 counts from the start of the whole computation.
@@ -163,7 +163,7 @@ def _in_notebook(lines: Sequence[Line]) -> Iterator[Callable[[bool], None]]:
     """A picture that is replaced, and gone in the end; it needs no widgets."""
     from IPython.display import display
 
-    handle = display(_picture(lines), raw=True, display_id=True)
+    handle = display(_picture(lines), raw=True, display_id=True)  # type: ignore[no-untyped-call]
     last = Clock()
 
     def redraw(now: bool) -> None:

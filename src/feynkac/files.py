@@ -65,6 +65,8 @@ def locked(folder: Path) -> Iterator[None]:
     """
     lock = FileLock(folder / LOCK)
     try:
+        if not (folder / LOCK).exists():  # a file that cannot be made is no reason to wait
+            (folder / LOCK).touch()
         lock.acquire(timeout=PATIENCE)
     except Timeout as error:
         raise InputError(

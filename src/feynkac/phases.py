@@ -25,7 +25,7 @@ class Phase:
     detail: str = ""
     """Figures so far."""
     landmark: bool = False
-    """Whether it deserves a line of its own where lines stay."""
+    """Whether it deserves a line where lines stay, as in a pipe: an error was measured."""
 
 
 Listener = Callable[[Phase], None]
@@ -73,7 +73,7 @@ def enter(name: str, report: Callable[[float], None] | None = None) -> Callable[
         >>> [phase.fraction for phase in said]
         [None, 0.5]
     """
-    tell(Phase(name, landmark=True))
+    tell(Phase(name))
 
     def done(fraction: float) -> None:
         tell(Phase(name, fraction))

@@ -1,5 +1,6 @@
 r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and time at once."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
+from feynkac.cards import Card, Shown
 from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
@@ -28,6 +30,7 @@ from feynkac.phases import enter
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.solution_card import solution_card
 from feynkac.solution_map import SolutionMap
 
 ERROR_PATHS = 2**14  # per input of a simulated reference
@@ -35,8 +38,8 @@ COARSEST = 1e-3  # certificates of a bad network need not be as bad
 MAP_SECONDS = 0.02  # for each of many inputs
 
 
-@dataclass(frozen=True)
-class Solution(SolutionMap):
+@dataclass(frozen=True, repr=False)
+class Solution(SolutionMap, Shown):
     """A trained solution map. Call it with one keyword per variable, or with one mapping by name.
 
     Values broadcast like numpy's. The mapping serves names that are also options, such as `noise`.
@@ -53,6 +56,15 @@ class Solution(SolutionMap):
     """A companion for certificates where plain paths are too noisy, see `add_control`."""
     component: int | None = None
     """Which of several outputs this is, see `output`."""
+
+    def card(self) -> Card:
+        """Its error, its domain, how it was made, and u along the first variable.
+
+        Example:
+            >>> solution.card().lines[0]
+            'x 9 … 10; t 0 … 1; sigma 0.1 … 0.6; strike 10 … 12'
+        """
+        return solution_card(self.family, self.quickly, self.manifest, self.component)
 
     def output(self, index: int) -> Self:
         """One of the components of a vector-valued solution; it has derivatives and all else.
@@ -336,6 +348,26 @@ class Solution(SolutionMap):
 
     def _inputs(self, given: Any, correlation: Any) -> Inputs:
         return Inputs(self.family.domain, given or {}, correlation or {})
+
+    def to(self, *device_or_dtype: Any, **keywords: Any) -> Self:
+        """The same solution on another device, or in another dtype, as of `torch.nn.Module.to`.
+
+        Example:
+            >>> solution.to(torch.float64)(x=9.5, t=0.5, sigma=0.3, strike=11.0).dtype
+            torch.float64
+        """
+        with torch.inference_mode(False):  # its weights serve autograd later
+            network = copy.deepcopy(self.network).to(*device_or_dtype, **keywords)
+        return replace(self, network=network)
+
+    def double(self) -> Self:
+        """The same solution in float64: rounding is gone, the error of the fit is not.
+
+        Example:
+            >>> solution.double()(x=9.5, t=0.5, sigma=0.3, strike=11.0).dtype
+            torch.float64
+        """
+        return self.to(torch.float64)
 
     def save(self, folder: str | Path) -> None:
         """Write the artifact (see `runs/artifact.py`); an existing one is not overwritten.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolutionMap(ABC):
     """Values and derivatives; what they are worth is said by a `Solution`."""
 

@@ -21,14 +21,18 @@ from feynkac.analysis.estimators import TINY, Estimator, candidates
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
+from feynkac.analysis.rounding import number, to_digit
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sketches import intervals
 
 LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
 AIM = 1e-4  # half width relative to 1 + |u|, by default
 
+MOST_SHOWN = 40  # of a picture
 Verdict = Literal["within", "outside", "undecided"]
 
 
@@ -65,8 +69,8 @@ class Effort:
             )
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """Estimates at N inputs; every tensor is `(N,)`, float64.
 
     Example:
@@ -95,6 +99,36 @@ class Certificate:
     """Standard error of the value."""
     estimators: tuple[str, ...] = ()
     """How each value was found: scheme and steps, noise, control."""
+
+    def card(self) -> Card:
+        """The verdicts; of one input, the interval."""
+        one, verdicts = len(self.value) == 1, self.verdicts
+        half, apart = self.half_width.max().item(), self.error.abs().max().item()
+        found = {v: verdicts.count(v) for v in ("within", "outside", "undecided")}
+        counted = ", ".join(f"{count} {v}" for v, count in found.items() if count)
+        rows = {
+            "network": to_digit(self.network[0].item(), half) if one else "",
+            "estimate": to_digit(self.value[0].item(), half) if one else "",
+            "largest half width": number(half),
+            "largest |network − estimate|": number(apart),
+            "confidence": f"{self.confidence:.0%}",
+            "paths": f"{int(torch.as_tensor(self.paths).sum())}",
+        }
+        rows = {name: text for name, text in rows.items() if text}
+        value = f": {rows['estimate']} ± {number(half)}, network {rows['network']}" if one else ""
+        return Card(
+            f"Certificate of {len(self.value)} input{'s' * (not one)}{value} ({counted})",
+            [
+                f"largest |network − estimate| {number(apart)}, half width at most {number(half)}, "
+                f"confidence {self.confidence:.0%}"
+            ],
+            {"verdict": counted} | rows,
+            intervals(
+                self.error[:MOST_SHOWN].tolist(),
+                self.half_width[:MOST_SHOWN].tolist(),
+                "network − estimate",
+            ),
+        )
 
     @property
     def half_width(self) -> Tensor:

@@ -22,16 +22,19 @@ from torch import Tensor
 
 from feynkac.analysis.chunks import ROWS
 from feynkac.analysis.partials import Map, gradient
+from feynkac.analysis.rounding import number
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.names import parse_name
+from feynkac.sketches import bars
 
 Array = NDArray[np.float64]
 ALL = slice(None)
 
 
-@dataclass(frozen=True)
-class Problem:
+@dataclass(frozen=True, repr=False)
+class Problem(Shown):
     """Which θ explains the values? `make_problem` builds it.
 
     Example:
@@ -52,6 +55,16 @@ class Problem:
     """Standard deviation of each value, `(n,)`; None: unknown, and equal for all."""
     model: Array
     """Standard error of u at each observation, `(n,)`."""
+
+    def card(self) -> Card:
+        """What is observed and what is to be found."""
+        size = None if self.noise is None else float(self.noise.mean())
+        noise = "unknown noise" if size is None else f"noise {number(size)}"
+        return Card(
+            f"Problem: {', '.join(self.free)} from {len(self.values)} observations, {noise}",
+            rows={"to find": ", ".join(self.free), "observations": str(len(self.values))},
+            picture=bars(self.values[:60].tolist(), "observed values"),
+        )
 
     @cached_property
     def columns(self) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from feynkac.cards import Card, Shown
 from feynkac.checks import agreement, closed_form, discontinuity, growth, simulation, structure
 from feynkac.checks.finding import Finding, Subject
 from feynkac.display import showing
@@ -84,8 +85,8 @@ CHECKS = (
 """In the order in which they run; of two checks with one name, only one concerns a family."""
 
 
-@dataclass(frozen=True)
-class Checkup:
+@dataclass(frozen=True, repr=False)
+class Checkup(Shown):
     """All that was found out about a family.
 
     Example:
@@ -97,6 +98,16 @@ class Checkup:
     family: str
     findings: Mapping[str, Finding]
     """By the names of the checks, in their order."""
+
+    def card(self) -> Card:
+        """Verdicts, and what to fix."""
+        verdicts = [f.verdict for f in self.findings.values()]
+        counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+        return Card(
+            self.summary,
+            [f"{name}: {f.sentence}" for name, f in self.failed.items()] or [counted],
+            {name: f"{f.verdict}: {f.sentence}" for name, f in self.findings.items()},
+        )
 
     @property
     def passed(self) -> bool:

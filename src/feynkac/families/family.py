@@ -24,6 +24,7 @@ from feynkac.errors import InputError
 from feynkac.families.broadcasting import broadcast_formulas
 from feynkac.families.broadcasting import outputs as outputs
 from feynkac.families.capabilities import (
+    ClosedForm,
     ConditionalMean,
     ControlVariate,
     Coupled,
@@ -37,6 +38,7 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.domain import Domain
 from feynkac.families.point import Params, at_time
+from feynkac.families.portrait import family_card, picture_along
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,6 +133,20 @@ class Family(ABC):
         if chosen == own.domain:
             return own
         return dataclasses.replace(own, other_domain=chosen)
+
+    def _repr_html_(self) -> str:
+        measures, split = self.domain.measures, self.domain.split
+
+        def start(inputs: Tensor) -> Tensor:
+            x, _, p = split(inputs)
+            return self.initial(x, p)
+
+        picture = picture_along(start, measures, "u at t = 0, over {}")
+        known = {
+            "closed form": isinstance(self, ClosedForm),
+            "exact sampler": isinstance(self, ExactSampler),
+        }
+        return family_card(repr(self), measures, known, picture).html()
 
     @classmethod
     def name(cls) -> str:

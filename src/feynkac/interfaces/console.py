@@ -67,6 +67,7 @@ def print_table(
             justify="left" if i == 0 or cut else "right",
             no_wrap=cut,
             overflow="ellipsis" if cut else "fold",
+            min_width=max(map(len, [column, *(row[0] for row in rows)])) if not i and cut else None,
         )
     for row in rows:
         table.add_row(*row)

@@ -32,7 +32,9 @@ from feynkac.families.point import Params
 
 @dataclass(frozen=True)
 class Bachelier(Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks):
-    """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
+    """European option on a forward with normal noise.
+
+    Inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:
         >>> f = Bachelier()

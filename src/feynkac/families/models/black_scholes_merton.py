@@ -12,7 +12,9 @@ from feynkac.families.payoff import Payoff
 
 @dataclass(frozen=True)
 class BlackScholesMerton(European):
-    """European option; inputs x, t (time to maturity), sigma, rate, dividend, strike.
+    """European option with interest and dividends.
+
+    Inputs x, t (time to maturity), sigma, rate, dividend, strike.
 
     Example:
         >>> f = BlackScholesMerton()

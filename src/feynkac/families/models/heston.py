@@ -38,7 +38,9 @@ from feynkac.families.point import Params
 
 @dataclass(frozen=True)
 class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm):
-    """European option; inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
+    """European option, Heston's stochastic variance.
+
+    Inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
 
     Example:
         >>> f = Heston()

@@ -38,7 +38,9 @@ from feynkac.families.point import Params
 
 @dataclass(frozen=True)
 class Sabr(Family, OwnSteps, ControlVariate, Pays):
-    """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
+    """European option, SABR's stochastic volatility.
+
+    Inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
         >>> Sabr().domain.dim
