@@ -21,13 +21,9 @@ def in_pipe(monkeypatch):
     monkeypatch.setenv("TTY_COMPATIBLE", "0")
 
 
-@pytest.fixture
-def outside_pytest(monkeypatch):
+@pytest.mark.usefixtures("on_terminal")
+def test_a_terminal_shows_phases_by_default(capsys, monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
-
-
-@pytest.mark.usefixtures("on_terminal", "outside_pytest")
-def test_a_terminal_shows_phases_by_default(capsys):
     with showing():
         enter("choosing the noise")
     out, err = capsys.readouterr()
@@ -42,8 +38,9 @@ def test_tests_are_silent(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("in_pipe", "outside_pytest")
-def test_pipes_are_silent_unless_asked(capsys):
+@pytest.mark.usefixtures("in_pipe")
+def test_pipes_are_silent_unless_asked(capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with showing():
         assert not heard()
     assert capsys.readouterr() == ("", "")
@@ -52,15 +49,17 @@ def test_pipes_are_silent_unless_asked(capsys):
     assert heard_now
 
 
-@pytest.mark.usefixtures("on_terminal", "outside_pytest")
-def test_what_is_not_wanted_is_not_shown(capsys):
+@pytest.mark.usefixtures("on_terminal")
+def test_what_is_not_wanted_is_not_shown(capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with showing(False):
         assert not heard()
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("on_terminal", "outside_pytest")
-def test_a_call_within_a_call_shares_its_line(capsys):
+@pytest.mark.usefixtures("on_terminal")
+def test_a_call_within_a_call_shares_its_line(capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
     said = []
     with listening(said.append), showing(True):
         enter("certifying")
@@ -68,8 +67,9 @@ def test_a_call_within_a_call_shares_its_line(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("on_terminal", "outside_pytest")
-def test_solve_shows_its_phases_and_leaves_nothing_behind(capsys):
+@pytest.mark.usefixtures("on_terminal")
+def test_solve_shows_its_phases_and_leaves_nothing_behind(capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
     fk.solve(fk.BlackScholes(), steps=2, batch_size=64, evaluations=1)
     err = capsys.readouterr().err
     assert "checking the family" in err
