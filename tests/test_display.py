@@ -101,6 +101,9 @@ def test_the_time_left_follows_from_what_was_done_since_the_start(monkeypatch):
     hear(Phase("training", 0.6))
     assert line.left == pytest.approx(48.0)
     assert line.times == "12.0 s, 48.0 s left"
+    hear(Phase("training", 1.0))
+    now[0] = 99.0
+    assert line.times == "12.0 s"  # what is over takes no more time
 
 
 @pytest.mark.parametrize(

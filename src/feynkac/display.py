@@ -80,6 +80,7 @@ class Line:
         self.name, self.clock = name, Clock()
         self.phase: Phase | None = None
         self.begun: dict[str, tuple[float, float]] = {}
+        self.told = 0.0
 
     def listener(
         self, redraw: Callable[[bool], None], write: Callable[[str], Any] | None = None
@@ -90,7 +91,7 @@ class Line:
             new = self.phase is None or phase.name != self.phase.name
             if new and self.phase is None:
                 self.clock = Clock()
-            self.phase = phase
+            self.phase, self.told = phase, self.clock.spent()
             self.begun.setdefault(phase.name, (self.clock.spent(), phase.fraction or 0.0))
             if write and phase.landmark:
                 write(self.text() + "\n")
@@ -99,9 +100,19 @@ class Line:
         return hear
 
     @property
+    def over(self) -> bool:
+        """Whether the phase is done; unless another one begins, so is everything."""
+        return self.phase is not None and self.phase.fraction == 1.0
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start, up to the end."""
+        return self.told if self.over else self.clock.spent()
+
+    @property
     def left(self) -> float | None:
         """Seconds to the end of the phase, if it goes on as it did."""
-        if self.phase is None or not self.phase.fraction:
+        if self.phase is None or not self.phase.fraction or self.over:
             return None
         start, before = self.begun[self.phase.name]
         done = self.phase.fraction - before
@@ -111,12 +122,12 @@ class Line:
     def times(self) -> str:
         """How long it has taken, and how long the phase still takes."""
         left = "" if self.left is None else f", {duration(self.left)} left"
-        return f"{duration(self.clock.spent())}{left}"
+        return f"{duration(self.spent)}{left}"
 
     def text(self) -> str:
         """Everything in one line."""
         phase = self.phase or Phase("waiting")
-        parts = (f"{duration(self.clock.spent()):>6}", self.name, phase.name, phase.detail)
+        parts = (f"{duration(self.spent):>6}", self.name, phase.name, phase.detail)
         left = "" if self.left is None else f"{duration(self.left)} left"
         return "  ".join(part for part in (*parts, left) if part)
 

@@ -58,7 +58,7 @@ def print_table(
 ) -> None:
     """A table on standard output; below it, what its `words` mean.
 
-    With `cut`, a row is one line, and what does not fit is cut off.
+    With `cut`, a row is one line, and what does not fit is cut off in the last column.
     """
     table = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
@@ -67,12 +67,13 @@ def print_table(
             justify="left" if i == 0 or cut else "right",
             no_wrap=cut,
             overflow="ellipsis" if cut else "fold",
-            min_width=max(map(len, [column, *(row[0] for row in rows)])) if not i and cut else None,
         )
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    if cut:
+        others = sum(max(len(row[i]) for row in rows) for i in range(len(columns) - 1))
+        table.columns[-1].max_width = max(10, console.width - others - 3 * len(columns) - 1)
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else 120
-    console = Console(width=width, highlight=False)
     console.print(table)
     for line in explained(words):
         console.print(line, style="dim", markup=False)

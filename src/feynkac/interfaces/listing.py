@@ -40,8 +40,8 @@ def families(
         return print_json({"families": [_record(family) for family in found.values()]})
     if len(found) == 1:
         return _print_one(*found.values())
-    rows = [(n, description(f), ", ".join(f.domain.measures)) for n, f in found.items()]
-    print_table(_title(asked), ("name", "what it is", "variables"), rows, cut=True)
+    rows = [(name, description(family)) for name, family in found.items()]
+    print_table(_title(asked), ("name", "what it is"), rows, cut=True)
     return typer.echo("feynkac families NAME shows one of them in detail")
 
 
