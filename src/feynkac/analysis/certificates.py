@@ -220,14 +220,18 @@ def certify(
         search = _Search(choices, inputs.double(), generator, network, tolerance, effort)
         shares = (1.0,) if tolerance is None else LOOKS
         for number, share in enumerate(shares):
-            search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares))
-            if report:
-                report((number + 1) / len(shares))
+            told = _part(report, number, len(shares))
+            search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares), told)
             if not search.undecided:
                 break
     if report and search.looks < len(shares):
         report(1.0)
     return search.certificate()
+
+
+def _part(report: Callable[[float], None] | None, part: int, parts: int) -> Callable[[float], None]:
+    """Where one part of equally many stands in the whole."""
+    return lambda fraction: report((part + fraction) / parts) if report else None
 
 
 class _Search:
@@ -259,7 +263,7 @@ class _Search:
             return []
         return [i for i, v in enumerate(self.certificate().verdicts) if v == "undecided"]
 
-    def look(self, share: float, confidence: float) -> None:
+    def look(self, share: float, confidence: float, report: Callable[[float], None]) -> None:
         """Estimate all undecided inputs once, in a share of the time."""
         which = self.undecided
         spent = self.spent[which]
@@ -269,8 +273,11 @@ class _Search:
         for i, plan in zip(which, pilot.plans(self.choices, self._aims(which)), strict=True):
             groups[plan.work].append((i, plan))
         self.spent[which] = spent
+        done = 0
         for group in groups.values():
             self._estimate([i for i, _ in group], [plan for _, plan in group], confidence)
+            done += len(group)
+            report(done / len(which))
         self.looks += 1
 
     def _aims(self, which: list[int]) -> list[float]:

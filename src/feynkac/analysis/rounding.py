@@ -5,7 +5,7 @@ A number without an error has three significant digits.
 
 import math
 
-SMALL = 1e-3  # below it a power of ten is easier to read than zeros
+SMALL, LARGE = 1e-3, 1e6  # beyond them a power of ten is easier to read than zeros
 
 
 def figure(value: float | None, se: float | None) -> str:
@@ -40,7 +40,7 @@ def number(value: float | None) -> str:
         return "–"
     if value == 0.0 or math.isinf(value):
         return f"{value:g}"
-    if abs(value) < SMALL:
+    if not SMALL <= abs(value) < LARGE:
         return f"{value:.2e}"
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 

@@ -11,6 +11,7 @@ from feynkac.families.capabilities import ClosedForm
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]
+FLOAT32 = 1e-6  # more digits of a network mean nothing
 MOST_ENTRIES = 9  # of an array that is shown whole
 
 
@@ -59,7 +60,7 @@ def certificate_answer(found: Numbers) -> list[tuple[str, str]]:
     """Rows of a table."""
     half = found["half_width"]
     rows = [
-        ("network", to_digit(found["network"], half)),
+        ("network", to_digit(found["network"], max(half, FLOAT32 * abs(found["network"])))),
         ("estimate", f"{to_digit(found['value'], half)} ± {number(half)}"),
         ("  statistical", number(found["statistical"])),
         ("  discretisation", number(found["discretisation"])),
