@@ -72,7 +72,7 @@ class CsvTracker:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     log = fk.CsvTracker(f"{folder}/log.csv")
         ...     solution = fk.solve(fk.BlackScholes(), steps=3, batch_size=64, tracker=log)
-        ...     lines = open(log.path).read().splitlines()
+        ...     lines = Path(log.path).read_text().splitlines()
         >>> lines[0][:22], len(lines)
         ('step,seconds,loss,l1,l', 4)
     """
