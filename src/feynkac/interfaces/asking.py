@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 At = Annotated[list[str], typer.Option("--at", help="An input: x=9.5,t=0.5,… Repeatable.")]
 COLUMNS = ("quantity", "network", "closed form", "difference")
+WORDS = ("estimate", "statistical", "discretisation", "variance reduction", "verdict")
 Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
 
 
@@ -79,8 +80,9 @@ def query(
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):
         print_table(text, COLUMNS, answer_rows(found))
-        for certificate in _listed(found.get("certificate", [])):
-            words = ("estimate", "statistical", "discretisation", "variance reduction", "verdict")
+        certificates = _listed(found.get("certificate", []))
+        for number, certificate in enumerate(certificates, start=1):
+            words = WORDS if number == len(certificates) else ()
             print_table("certificate", ("", "value"), certificate_answer(certificate), words)
     return None
 
