@@ -53,7 +53,7 @@ class Solution(SolutionMap, Shown):
 
     manifest: Manifest
     control: Control | None = None
-    """A companion for certificates where plain paths are too noisy, see `add_control`."""
+    """A companion for noisy certificates, see `add_control`."""
     component: int | None = None
     """Which of several outputs this is, see `output`."""
 
@@ -302,8 +302,8 @@ class Solution(SolutionMap, Shown):
             1
         """
         with showing(progress):
-            told = enter("sampling the posterior", report)
-            return sample_posterior(problem, start, prior, report=told, **settings)
+            settings |= {"report": enter("sampling the posterior", report)}
+            return sample_posterior(problem, start, prior, **settings)
 
     def uncertainty(
         self,
@@ -324,9 +324,8 @@ class Solution(SolutionMap, Shown):
         """
         settings = {"error": self.relative_error} | settings
         with showing(progress):
-            told = enter("evaluating", report)
-            inputs = self._inputs(given, correlation)
-            return propagate(self.quickly, inputs, report=told, **settings)
+            settings |= {"report": enter("evaluating", report)}
+            return propagate(self.quickly, self._inputs(given, correlation), **settings)
 
     def sobol_indices(
         self,
@@ -349,7 +348,7 @@ class Solution(SolutionMap, Shown):
     def _inputs(self, given: Any, correlation: Any) -> Inputs:
         return Inputs(self.family.domain, given or {}, correlation or {})
 
-    def to(self, *device_or_dtype: Any, **keywords: Any) -> Self:
+    def to(self, *place: Any, **keywords: Any) -> Self:
         """The same solution on another device, or in another dtype, as of `torch.nn.Module.to`.
 
         Example:
@@ -357,14 +356,13 @@ class Solution(SolutionMap, Shown):
             torch.float64
         """
         with torch.inference_mode(False):  # its weights serve autograd later
-            network = copy.deepcopy(self.network).to(*device_or_dtype, **keywords)
-        return replace(self, network=network)
+            return replace(self, network=copy.deepcopy(self.network).to(*place, **keywords))
 
     def double(self) -> Self:
-        """The same solution in float64: rounding is gone, the error of the fit is not.
+        """In float64: rounding is gone, the error of the fit is not.
 
         Example:
-            >>> solution.double()(x=9.5, t=0.5, sigma=0.3, strike=11.0).dtype
+            >>> solution.double().network.mean.dtype
             torch.float64
         """
         return self.to(torch.float64)
