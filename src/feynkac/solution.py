@@ -54,8 +54,7 @@ class Solution(SolutionMap, Shown):
     manifest: Manifest
     control: Control | None = None
     """A companion for noisy certificates, see `add_control`."""
-    component: int | None = None
-    """Which of several outputs this is, see `output`."""
+    component: int | None = None  # which of several outputs this is, see `output`
 
     def card(self) -> Card:
         """Its error, its domain, how it was made, and u along the first variable.
@@ -207,8 +206,8 @@ class Solution(SolutionMap, Shown):
             >>> solution.error_map(16).inputs
             16
         """
-        generator = make_generator(seed, "map", device=str(self.network.mean.device))
-        points = self.family.domain.sample(inputs, generator)
+        device = str(self.network.mean.device)
+        points = self.family.domain.sample(inputs, make_generator(seed, "map", device=device))
         found = self.certify(points, effort=effort, seed=seed, report=report, progress=progress)
         return error_map(self.family.domain, points, found)
 
