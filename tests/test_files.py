@@ -136,3 +136,69 @@ def test_a_locked_folder_is_refused_to_others_and_free_afterwards(tmp_path):
     with locked(tmp_path):
         pass
     assert names(tmp_path) == []
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from feynkac.files import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_process_holds_nothing(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match="another process is working in"), locked(tmp_path):
+            pass
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    with locked(tmp_path):
+        pass
+
+
+COUNTER = """
+import sys
+from pathlib import Path
+from feynkac.errors import InputError
+from feynkac.files import locked
+folder, own = Path(sys.argv[1]), 0
+while own < 100:
+    try:
+        with locked(folder):
+            count = int((folder / "count").read_text())
+            (folder / "count").write_text(str(count + 1))
+            own += 1
+    except InputError:
+        pass
+"""
+
+
+def test_of_many_processes_one_at_a_time_is_inside(tmp_path):
+    """The file of the lock comes and goes; a process that holds a deleted one is not inside."""
+    (tmp_path / "count").write_text("0")
+    command = [sys.executable, "-c", COUNTER, str(tmp_path)]
+    for process in [subprocess.Popen(command) for _ in range(4)]:
+        assert process.wait() == 0
+    assert (tmp_path / "count").read_text() == "400"
+    assert names(tmp_path) == ["count"]
+
+
+def test_the_library_needs_no_fcntl(tmp_path):
+    """Windows has none."""
+    code = (
+        "import sys, filelock; sys.modules['fcntl'] = None; import feynkac.files, feynkac.execution"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match=r"cannot write .*\.lock: Permission denied"):
+        locked(tmp_path).__enter__()
+    tmp_path.chmod(0o700)

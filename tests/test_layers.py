@@ -12,7 +12,10 @@ import feynkac
 
 ROOT = Path(feynkac.__file__).parent
 LAYERS = [
-    {"errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"},
+    {
+        *("errors", "files", "clock", "compilation", "fingerprint", "threads", "user_files"),
+        *("suggestions", "phases", "display", "cards", "sketches"),
+    },
     {"parts"},
     {"families"},
     {"sampling"},
@@ -24,7 +27,7 @@ LAYERS = [
     {"analysis"},
     {"market"},
     {"checks"},
-    {"evaluation", "loading", "solution_map"},
+    {"evaluation", "loading", "solution_map", "solution_card"},
     {"plotting"},
     {"solution"},
     {"preparation", "execution"},
@@ -49,6 +52,7 @@ EXTRAS = {
     "onnx",
     "onnxscript",
     "onnxruntime",
+    "tensorboard",
 }
 OUTER = {"interfaces", "plotting", "tuning", "benchmarks", "reproduction"}
 EDGE = OUTER | {"runs", "analysis"}

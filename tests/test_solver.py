@@ -193,7 +193,7 @@ def test_given_settings_replace_the_papers():
         ({"evaluations": 0}, r"evaluations: .* \(got 0\)"),
         (
             {"batchsize": 64},
-            r"'paper' has no setting called 'batchsize'; did you mean 'batch_size'",
+            r"'paper' has no setting called 'batchsize'\. Did you mean 'batch_size'",
         ),
         ({"method": "magic"}, "unknown method 'magic'; there are: fast, paper"),
     ],
@@ -204,8 +204,12 @@ def test_a_wrong_setting_is_named(settings, message):
 
 
 def test_what_is_no_family_is_refused():
-    with pytest.raises(InputError, match="solve expects a Family, got str"):
-        fk.solve("black-scholes")
+    with pytest.raises(InputError, match="solve expects a Family, got type"):
+        fk.solve(fk.BlackScholes)
+
+
+def test_a_built_in_family_is_found_by_its_name():
+    assert fk.solve("heat-gaussian", steps=1, batch_size=64).family == fk.HeatGaussian()
 
 
 def test_a_scheme_must_suit_the_family():
@@ -487,7 +491,7 @@ def test_a_nan_ends_the_run_and_keeps_the_last_good_state(tmp_path):
     ("out", "message"),
     [
         ("/proc/feynkac", "cannot create the folder /proc/feynkac"),
-        ("/proc/self", r"cannot write /proc/self/run\.json"),
+        ("/proc/self", r"cannot write /proc/self/\.lock"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_training(out, message):

@@ -49,6 +49,8 @@ _NAMES = {
     "methods.dimension": "Choice Interval",
     "methods.space": "Space",
     "networks": "Architecture FeedForward Multilevel Smooth",
+    "phases": "Phase listening",
+    "runs.tracking": "CsvTracker TensorBoardTracker Tracker",
     "sampling.noise": """
         Antithetic Independent Noise ParallelLines Rays Sobol SphericalRadial Trapezoid""",
     "sampling.reference": "Estimate monte_carlo",
@@ -193,6 +195,11 @@ if TYPE_CHECKING:
     from feynkac.networks import FeedForward as FeedForward
     from feynkac.networks import Multilevel as Multilevel
     from feynkac.networks import Smooth as Smooth
+    from feynkac.phases import Phase as Phase
+    from feynkac.phases import listening as listening
+    from feynkac.runs.tracking import CsvTracker as CsvTracker
+    from feynkac.runs.tracking import TensorBoardTracker as TensorBoardTracker
+    from feynkac.runs.tracking import Tracker as Tracker
     from feynkac.sampling.noise import Antithetic as Antithetic
     from feynkac.sampling.noise import Independent as Independent
     from feynkac.sampling.noise import Noise as Noise

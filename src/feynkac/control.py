@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from feynkac.analysis.martingale import Control
+from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.execution import execute
 from feynkac.families.family import outputs
@@ -32,6 +33,7 @@ def add_control(
     budget: float | str = "20s",
     folder: str | Path | None = None,
     report: Callable[[Progress], None] | None = None,
+    progress: bool | None = None,
 ) -> Solution:
     """The same solution with a control trained for it.
 
@@ -43,6 +45,7 @@ def add_control(
         budget: of the training.
         folder: of the run; the control is written into it.
         report: sees the `Progress` of every step.
+        progress: whether to show what is going on; by default on terminals and in notebooks.
 
     Example:
         >>> import feynkac as fk
@@ -52,6 +55,16 @@ def add_control(
     """
     if outputs(solution.family) > 1:
         raise InputError("a control is for solutions with one output; this one has several.")
+    with showing(progress):
+        return _with_control(solution, budget, folder, report)
+
+
+def _with_control(
+    solution: Solution,
+    budget: float | str,
+    folder: str | Path | None,
+    report: Callable[[Progress], None] | None,
+) -> Solution:
     run = solution.manifest.run
     wide = visited(solution.family, run.method.scheme)
     settings = {"budget": budget, "seed": run.training.seed, "evaluations": 1}

@@ -11,6 +11,7 @@ from feynkac.clock import Clock
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
 from feynkac.networks.network import Network
+from feynkac.phases import Phase, tell
 from feynkac.runs.run import Run
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import Independent
@@ -38,6 +39,7 @@ class Evaluator:
     def __call__(self, network: Network, step: int) -> Record:
         """The errors, as `Errors.record` has them."""
         clock = Clock()
+        tell(Phase("measuring the error"))
         record = self._yardstick_at(step).measure(network).record()
         self.count += 1
         self.cost = clock.spent()

@@ -3,23 +3,26 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
 import torch
 import torch._dynamo  # seconds that an optimiser would take otherwise
 
-from feynkac.analysis.rounding import number
+from feynkac.analysis.metrics import Errors
+from feynkac.analysis.rounding import error_text, number
 from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
 from feynkac.grids.grid import grid_error
 from feynkac.grids.table import Table
+from feynkac.phases import Phase, enter, heard, tell
 from feynkac.runs.artifact import Discretisation, make_manifest
 from feynkac.runs.folder import RunFolder
-from feynkac.runs.run import Decisions, Run
+from feynkac.runs.run import Decisions, Run, run_to_dict
+from feynkac.runs.tracking import Tracker, tracking
 from feynkac.sampling.discretisation import pilot_bias
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.path import weak_order
@@ -29,7 +32,7 @@ from feynkac.training.loop import Hooks, Progress, time_step, train
 from feynkac.training.objective import Objective
 from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
 from feynkac.training.settings import resolve_device
-from feynkac.training.state import State, begin
+from feynkac.training.state import Record, State, begin
 from feynkac.training.team import Alone, Team
 
 BIAS_INPUTS, BIAS_PATHS = 64, 256  # for the discretisation error
@@ -48,6 +51,7 @@ def execute(
     clock: Clock | None = None,
     team: Team = Alone(),  # noqa: B008  (stateless)
     retrain: bool = False,
+    tracker: Tracker | None = None,
 ) -> Solution:
     """Carry `run` out, or continue it, or hand back its finished result.
 
@@ -57,13 +61,21 @@ def execute(
     clock = clock or Clock()
     files = RunFolder(folder) if folder is not None else None
     if files and files.finished and not retrain:
-        files.require(run)
-        return Solution.load(files.path, family)
+        return _finished(run, family, files)
     resolve_device(run.training.device)  # refuse it before anything is written
     with files.locked() if files and team.rank == 0 else nullcontext():
         if files and retrain and team.rank == 0:
             files.clear()
-        return _Execution(run, family, files, clock, team).complete(report)
+        if files and files.finished and team.size == 1:  # by another process, just now
+            return _finished(run, family, files)
+        return _Execution(run, family, files, clock, team).complete(report, tracker)
+
+
+def _finished(run: Run, family: Family, files: RunFolder) -> Solution:
+    """The result in the folder, which was made with the same settings."""
+    enter("reading the finished result")
+    files.require(run)
+    return Solution.load(files.path, family)
 
 
 @dataclass
@@ -81,10 +93,13 @@ class _Execution:
         self.leads = self.team.rank == 0
         self.evaluator = Evaluator(self.run, self.family, self.device)
 
-    def complete(self, report: Callable[[Progress], bool | None] | None) -> Solution:
+    def complete(
+        self, report: Callable[[Progress], bool | None] | None, tracker: Tracker | None
+    ) -> Solution:
         """Train to the end and measure."""
         run, method, domain = self.run, self.run.method, self.family.domain
         optimiser = method.optimiser
+        enter("planning the run")
         state = begin(
             method.architecture, optimiser, self.family, run.training, self.device, self.team
         )
@@ -94,9 +109,11 @@ class _Execution:
         kept = self._continue(state)
         decisions, pace = kept or self._begin(state, objective, table and table.sets)
         training = replace(run.training, evaluations=decisions.evaluations)
-        hooks = self._hooks(state, decisions, report)
+        hooks = self._hooks(state, decisions, report, tracker)
         rate = method.rate
-        with using_threads(decisions.threads):
+        followed = tracking(tracker, run_to_dict(run), state.step)
+        enter("training")
+        with using_threads(decisions.threads), followed:
             pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
         return self._finish(state, decisions, pace)
 
@@ -180,6 +197,7 @@ class _Execution:
         state: State,
         decisions: Decisions,
         report: Callable[[Progress], bool | None] | None,
+        tracker: Tracker | None,
     ) -> Hooks:
         files, run, budget = self.files, self.run, self.run.training.budget
 
@@ -191,6 +209,10 @@ class _Execution:
         def observe(progress: Progress) -> bool | None:
             if files and progress.record:
                 files.write_metrics(state.history)
+            if heard():
+                tell(training_phase(progress, state.history[-1] if state.history else None))
+            if tracker:
+                tracker.record(progress.step, _tracked(progress))
             return report(progress) if report else None
 
         hooks = Hooks(self.evaluator, observe, save)
@@ -227,6 +249,32 @@ class _Execution:
             solution.save(self.files.path)
             self.files.drop_checkpoint()
         return solution
+
+
+def training_phase(progress: Progress, measured: Record | None = None) -> Phase:
+    """What a display says about a step, with the error that was measured last.
+
+    Example:
+        >>> training_phase(Progress(5, 10, 0.25, 0.1, None)).detail
+        'step 5/10  loss 0.25  50.0 steps/s'
+    """
+    record = progress.record or measured or {}
+    ends = (record.get(name) for name in ("l1", "l1_se", "l1_low", "l1_high"))
+    return Phase(
+        "training",
+        progress.step / progress.steps,
+        (f"L1 {error_text(*ends)}  " if record else "")
+        + f"step {progress.step}/{progress.steps}  loss {progress.loss:.3g}  "
+        f"{progress.step / max(progress.seconds, 1e-9):.1f} steps/s",
+        landmark=progress.record is not None,
+    )
+
+
+def _tracked(progress: Progress) -> dict[str, float | None]:
+    """The numbers of a step: all names each time, None where nothing was measured."""
+    errors = dict.fromkeys(f.name for f in fields(Errors) if f.name != "worst")
+    found = {"seconds": progress.seconds, "loss": progress.loss} | errors
+    return found | {n: v for n, v in (progress.record or {}).items() if n in found}
 
 
 def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> list[str]:

@@ -7,7 +7,6 @@ JSON that is read back is sealed: it carries the SHA-256 of its own content.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -16,9 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from filelock import FileLock, Timeout
+
 from feynkac.errors import InputError
 
 SEAL = "sha256"
+LOCK = ".lock"
+PATIENCE = 0.2  # seconds: one who is just leaving is waited for
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -58,18 +61,29 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold `folder` for this process alone; the lock goes with the process, however it ends.
 
     Raises:
-        InputError: another process holds it.
+        InputError: another process holds it, or it cannot be written to.
     """
-    handle = os.open(folder, os.O_RDONLY)
+    lock = FileLock(folder / LOCK)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
+        if not (folder / LOCK).exists():  # a file that cannot be made is no reason to wait
+            (folder / LOCK).touch()
+        lock.acquire(timeout=PATIENCE)
+    except Timeout as error:
         raise InputError(
             f"another process is working in {folder}; wait for it, or choose another folder."
         ) from error
+    except OSError as error:
+        raise InputError(
+            f"cannot write {folder / LOCK}: {error.strerror or error}. Choose a writable folder."
+        ) from error
+    try:
+        yield
     finally:
-        os.close(handle)
+        # While it is held: whoever opened the file before sees that it is gone, and opens a new
+        # one. Windows keeps an open file until it is released.
+        with contextlib.suppress(OSError):
+            (folder / LOCK).unlink()
+        lock.release()
 
 
 def sha256(content: bytes) -> str:

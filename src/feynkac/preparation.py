@@ -18,6 +18,7 @@ from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps
 from feynkac.methods import Fast, Method
 from feynkac.methods.method import divide, find_method
+from feynkac.phases import enter
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Run, asked_for, record_family, run_to_dict
 from feynkac.sampling.noise.lines import Lines
@@ -42,6 +43,7 @@ def make_run(
     """
     if not isinstance(family, Family):
         raise InputError(f"solve expects a Family, got {type(family).__name__}.")
+    enter("checking the family")
     require_sound(family)
     method, given = divide(
         find_method(method), {k: v for k, v in settings.items() if v is not None}
@@ -60,6 +62,7 @@ def make_run(
         allowance = Allowance(share)
         resolved = method.resolve(family, allowance, device)
         if resolved.grid is None:
+            enter("checking its paths")
             require_simulable(family, resolved.scheme)
             if _jumps_undeclared(resolved, family):
                 again = replace(method, scheme=resolved.scheme, slopes=False)  # type: ignore[call-arg]

@@ -1,5 +1,6 @@
 r"""The result: ū(γ, x, t) ≈ Φ(γ, x, t) for every parameter, point and time at once."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,18 +21,22 @@ from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.shape import TOLERANCE, ShapeReport, check_parity, check_shape
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.analysis.warnings import derivative_warnings
+from feynkac.cards import Card, Shown
+from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, outputs
-from feynkac.families.values import At, by_name
+from feynkac.families.values import At
 from feynkac.loading import make_control, read_solution
 from feynkac.market.fitting import fit_quotes
 from feynkac.market.market_fit import MarketFit
 from feynkac.market.quotes import Quotes
 from feynkac.market.weighting import make_market
+from feynkac.phases import enter
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.solution_card import solution_card
 from feynkac.solution_map import SolutionMap
 
 if TYPE_CHECKING:
@@ -43,8 +48,8 @@ MAP_SECONDS = 0.02  # for each of many inputs
 SHAPE_INPUTS = 2**13
 
 
-@dataclass(frozen=True)
-class Solution(SolutionMap):
+@dataclass(frozen=True, repr=False)
+class Solution(SolutionMap, Shown):
     """A trained solution map. Call it with one keyword per variable, or with one mapping by name.
 
     Values broadcast like numpy's. The mapping serves names that are also options, such as `noise`.
@@ -58,9 +63,17 @@ class Solution(SolutionMap):
 
     manifest: Manifest
     control: Control | None = None
-    """A companion for certificates where plain paths are too noisy, see `add_control`."""
-    component: int | None = None
-    """Which of several outputs this is, see `output`."""
+    """A companion for noisy certificates, see `add_control`."""
+    component: int | None = None  # which of several outputs this is, see `output`
+
+    def card(self) -> Card:
+        """Its error, its domain, how it was made, and u along the first variable.
+
+        Example:
+            >>> solution.card().lines[0]
+            'x 9 … 10; t 0 … 1; sigma 0.1 … 0.6; strike 10 … 12'
+        """
+        return solution_card(self.family, self.quickly, self.manifest, self.component)
 
     def output(self, index: int) -> Self:
         """One of the components of a vector-valued solution; it has derivatives and all else.
@@ -113,6 +126,7 @@ class Solution(SolutionMap):
         seed: int = 1,
         scheme: Scheme | None = None,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
     ) -> Errors:
         """L1 error with its interval on fresh inputs, and its baselines.
 
@@ -124,6 +138,7 @@ class Solution(SolutionMap):
             scheme: of the simulated reference; by default the one trained with. Trained with a
                 grid, u on a finer one is the reference, unless a scheme or paths are given.
             report: called with the fraction done.
+            progress: whether to show what is going on; by default on terminals and in notebooks.
 
         Example:
             >>> solution.error(1000).l1 > 0
@@ -133,9 +148,11 @@ class Solution(SolutionMap):
         method = self.manifest.run.method
         grid = method.grid if scheme is None and paths is None else None
         paths = None if grid else paths or ERROR_PATHS
-        setting = (self.family, scheme or method.scheme, generator, inputs, paths, report)
-        yardstick = make_yardstick(*setting, grid=grid)
-        return replace(yardstick, family=self.family).measure(self.network)
+        with showing(progress):
+            told = enter("measuring the error", report)
+            setting = (self.family, scheme or method.scheme, generator, inputs, paths, told)
+            yardstick = make_yardstick(*setting, grid=grid)
+            return replace(yardstick, family=self.family).measure(self.network)
 
     def shape(
         self,
@@ -174,6 +191,7 @@ class Solution(SolutionMap):
         effort: Effort = Effort(),  # noqa: B008  (frozen)
         seed: int = 2,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
         **named: Any,
     ) -> Certificate:
         """Check the network at given inputs by simulation; see `certificates.py`.
@@ -184,6 +202,7 @@ class Solution(SolutionMap):
             effort: how long to simulate, and how sharp the interval must be.
             seed: of the paths.
             report: called with the fraction done.
+            progress: whether to show what is going on; by default on terminals and in notebooks.
             named: the values as keywords.
 
         Example:
@@ -196,23 +215,24 @@ class Solution(SolutionMap):
                 "certificates are for one output; choose it: solution.output(0).certify(…)."
             )
         method, device = self.manifest.run.method, self.network.mean.device
-        values = at if isinstance(at, Tensor) else self.reach.join(by_name(at, named))
+        values = at if isinstance(at, Tensor) else self.reach.join(self._where(at, named))
         inputs, unit = self.reach.moved(values.detach().clone())
         generator = make_generator(seed, "certificate", device=str(device))
-        return certify(
-            self.quickly,
-            self.family,
-            method.scheme,
-            method.noise,
-            self.control,
-            inputs.reshape(-1, inputs.shape[-1]).to(device),
-            generator,
-            tolerance,
-            effort if effort.aim is not None else replace(effort, aim=self.aim),
-            report,
-            self.component or 0,
-            unit.flatten(),
-        )
+        with showing(progress):
+            return certify(
+                self.quickly,
+                self.family,
+                method.scheme,
+                method.noise,
+                self.control,
+                inputs.reshape(-1, inputs.shape[-1]).to(device),
+                generator,
+                tolerance,
+                effort if effort.aim is not None else replace(effort, aim=self.aim),
+                enter("certifying", report),
+                self.component or 0,
+                unit.flatten(),
+            )
 
     @property
     def aim(self) -> float:
@@ -232,6 +252,7 @@ class Solution(SolutionMap):
         effort: Effort = Effort(seconds=MAP_SECONDS),  # noqa: B008  (frozen)
         seed: int = 3,
         report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
     ) -> ErrorMap:
         """The error over the domain, from certificates at random inputs.
 
@@ -239,9 +260,9 @@ class Solution(SolutionMap):
             >>> solution.error_map(16).inputs
             16
         """
-        generator = make_generator(seed, "map", device=str(self.network.mean.device))
-        points = self.family.domain.sample(inputs, generator)
-        found = self.certify(points, effort=effort, seed=seed, report=report)
+        device = str(self.network.mean.device)
+        points = self.family.domain.sample(inputs, make_generator(seed, "map", device=device))
+        found = self.certify(points, effort=effort, seed=seed, report=report, progress=progress)
         return error_map(self.family.domain, points, found)
 
     def as_control(self) -> Control:
@@ -278,7 +299,7 @@ class Solution(SolutionMap):
             >>> solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0).labels
             ['sigma']
         """
-        u, others, given = self.u_exactly, by_name(known, named), 0.0 if model is None else model
+        u, others, given = self.u_exactly, self._where(known, named), 0.0 if model is None else model
         problem = make_problem(u, self.reach, free, others, values, noise, given)
         if model is not None:
             return problem
@@ -311,11 +332,14 @@ class Solution(SolutionMap):
     @overload
     def calibrate(self, observed: Quotes, **settings: Any) -> MarketFit: ...
 
-    def calibrate(self, observed: Problem | Quotes, **settings: Any) -> Calibration | MarketFit:
+    def calibrate(
+        self, observed: Problem | Quotes, *, progress: bool | None = None, **settings: Any
+    ) -> Calibration | MarketFit:
         """The parameters that explain observations or quotes best.
 
         Args:
             observed: from `observe` (see `calibration.py`) or `read_quotes` (see `fitting.py`).
+            progress: whether to show it; by default where someone looks.
             settings: of `calibrate`, or the fields of `Market`: free, given, residuals, weights,
                 confidence, seed.
 
@@ -324,10 +348,12 @@ class Solution(SolutionMap):
             >>> solution.calibrate(problem).labels
             ['sigma']
         """
-        if isinstance(observed, Problem):
-            return calibrate(observed, **settings)
-        market = make_market(**settings)
-        return fit_quotes(self.exactly, self.family, observed, market, self._reference, False)
+        with showing(progress):
+            enter("calibrating")
+            if isinstance(observed, Problem):
+                return calibrate(observed, **settings)
+            market = make_market(**settings)
+            return fit_quotes(self.exactly, self.family, observed, market, self._reference, False)
 
     def _reference(self, inputs: Tensor) -> tuple[str, Array, Array]:
         """u at flat inputs without the network, with half widths; see `Checker`."""
@@ -339,7 +365,14 @@ class Solution(SolutionMap):
         return "Monte Carlo", value, width
 
     def posterior(
-        self, problem: Problem, start: Calibration, prior: Prior | None = None, **settings: Any
+        self,
+        problem: Problem,
+        start: Calibration,
+        prior: Prior | None = None,
+        *,
+        report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
+        **settings: Any,
     ) -> Posterior:
         """Samples of the parameters given observations; see `posterior.py`.
 
@@ -348,12 +381,17 @@ class Solution(SolutionMap):
             >>> solution.posterior(problem, solution.calibrate(problem), steps=100).samples.shape[1]
             1
         """
-        return sample_posterior(problem, start, prior, **settings)
+        with showing(progress):
+            settings |= {"report": enter("sampling the posterior", report)}
+            return sample_posterior(problem, start, prior, **settings)
 
     def uncertainty(
         self,
         given: Mapping[str, Any] | None = None,
         correlation: Mapping[tuple[str, str], float] | None = None,
+        *,
+        report: Callable[[float], None] | None = None,
+        progress: bool | None = None,
         **settings: Any,
     ) -> Uncertainty:
         """The law of u for random inputs; a variable that is not named has its measure.
@@ -365,10 +403,16 @@ class Solution(SolutionMap):
             True
         """
         settings = {"error": self.relative_error} | settings
-        return propagate(self.quickly, self._inputs(given, correlation), **settings)
+        with showing(progress):
+            settings |= {"report": enter("evaluating", report)}
+            return propagate(self.quickly, self._inputs(given, correlation), **settings)
 
     def sobol_indices(
-        self, given: Mapping[str, Any] | None = None, **settings: Any
+        self,
+        given: Mapping[str, Any] | None = None,
+        *,
+        progress: bool | None = None,
+        **settings: Any,
     ) -> SobolIndices:
         """Which input the variance of u comes from.
 
@@ -377,10 +421,31 @@ class Solution(SolutionMap):
             True
         """
         settings = {"error": self.relative_error} | settings
-        return sobol_indices(self.quickly, self._inputs(given, None), **settings)
+        with showing(progress):
+            enter("evaluating")
+            return sobol_indices(self.quickly, self._inputs(given, None), **settings)
 
     def _inputs(self, given: Any, correlation: Any) -> Inputs:
         return Inputs(self.family.domain, given or {}, correlation or {})
+
+    def to(self, *place: Any, **keywords: Any) -> Self:
+        """The same solution on another device, or in another dtype, as of `torch.nn.Module.to`.
+
+        Example:
+            >>> solution.to(torch.float64)(x=9.5, t=0.5, sigma=0.3, strike=11.0).dtype
+            torch.float64
+        """
+        with torch.inference_mode(False):  # its weights serve autograd later
+            return replace(self, network=copy.deepcopy(self.network).to(*place, **keywords))
+
+    def double(self) -> Self:
+        """In float64: rounding is gone, the error of the fit is not.
+
+        Example:
+            >>> solution.double().network.mean.dtype
+            torch.float64
+        """
+        return self.to(torch.float64)
 
     def save(self, folder: str | Path) -> None:
         """Write the artifact (see `runs/artifact.py`); an existing one is not overwritten.

@@ -5,8 +5,9 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,14 +15,21 @@ from feynkac.analysis.chunks import over_rows, over_values
 from feynkac.analysis.partials import along, greek_value, has_slope, hessian, partial, traced
 from feynkac.analysis.quoted_errors import price_volatility, read_quote
 from feynkac.analysis.sweep import Sweep, make_grid, scalars
+from feynkac.errors import InputError
 from feynkac.families.capabilities import Greek, NamedGreeks
+from feynkac.families.columns import Numbers
 from feynkac.families.family import Family
 from feynkac.families.reach import Reach
+from feynkac.families.frames import Frame
+from feynkac.families.names import label
 from feynkac.families.values import At, by_name
 from feynkac.networks.network import Network
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class SolutionMap(ABC):
     """Values and derivatives; what they are worth is said by a `Solution`."""
 
@@ -33,20 +41,82 @@ class SolutionMap(ABC):
     def warnings(self) -> list[str]:
         """What speaks against the values and derivatives, one sentence each."""
 
-    def __call__(self, at: At = None, /, *, extrapolate: bool = False, **named: Any) -> Tensor:
+    @overload
+    def __call__(self, at: At = None, /, *, extrapolate: bool = ..., **named: Any) -> Tensor: ...
+
+    @overload
+    def __call__(self, at: "IntoDataFrame", /, *, extrapolate: bool = ..., **named: Any) -> Any: ...
+
+    def __call__(self, at: Any = None, /, *, extrapolate: bool = False, **named: Any) -> Any:
         """u at the given inputs.
 
         Args:
-            at: values by name, each of shape `(…, *shape of the variable)`.
+            at: values by name, each of shape `(…, *shape of the variable)`, or a data frame with a
+                column per variable or entry (`x[0]`); other columns are ignored.
             extrapolate: allow inputs outside the domain.
             named: the same as keywords.
 
         Gradients flow back to inputs that require them, and transforms of `torch.func` work.
         Millions of rows are computed in blocks.
 
-        Shape: the broadcast leading axes, then one for the outputs if there are several.
+        Shape: the broadcast leading axes, then one for the outputs if there are several. A data
+        frame gets a series of its own library and index, or a frame with a column per output.
         """
-        return self._ask(self._value, by_name(at, named), extrapolate)
+        frame = Frame.of(at)
+        if frame is None:
+            return self._ask(self._value, by_name(at, named), extrapolate)
+        columns = self._value_columns(frame, named, extrapolate)
+        return frame.only(columns) if len(columns) > 1 else frame.series(*columns.popitem())
+
+    def table(
+        self,
+        frame: "IntoDataFrame",
+        /,
+        *,
+        greeks: bool = False,
+        extrapolate: bool = False,
+        **named: Any,
+    ) -> Any:
+        """The data frame with u as a further column `value`, and Greeks on request.
+
+        Args:
+            frame: with a column per variable or entry, as in `solution(frame)`.
+            greeks: whether to add the Greeks, or all first derivatives if the family names none;
+                of a vector, one column per entry, such as `delta[0]`.
+            extrapolate: allow inputs outside the domain.
+            named: values of variables for all rows.
+
+        Example:
+            >>> import pandas
+            >>> frame = pandas.DataFrame({"x": [9.2, 9.7], "strike": 11.0}, index=["a", "b"])
+            >>> found = solution.table(frame, greeks=True, t=0.5, sigma=0.3)
+            >>> list(found.columns)[:4], list(found.index)
+            (['x', 'strike', 'value', 'delta'], ['a', 'b'])
+        """
+        rows = Frame.of(frame)
+        if rows is None:
+            raise InputError("table expects a data frame; for values by name, call the solution.")
+        columns = self._value_columns(rows, named, extrapolate)
+        if greeks:
+            where = rows.values(self.family.domain, named)
+            slopes = self.greeks(where, extrapolate=extrapolate) or {
+                f"∂u/∂{name}": self.grad(name, where, extrapolate=extrapolate)
+                for name in self.family.domain.free
+            }
+            for name, slope in slopes.items():
+                columns |= _columns(name, slope, len(rows))
+        return rows.extended(columns)
+
+    def _value_columns(
+        self, frame: Frame, named: Mapping[str, Any], extrapolate: bool
+    ) -> dict[str, Numbers]:
+        where = frame.values(self.family.domain, named, extrapolate)
+        return _columns("value", self._ask(self._value, where, extrapolate), len(frame))
+
+    def _where(self, at: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by name from a mapping, a data frame or keywords."""
+        frame = Frame.of(at)
+        return by_name(at, named) if frame is None else frame.values(self.family.domain, named)
 
     def grad(
         self, name: str, at: At = None, /, *, extrapolate: bool = False, **named: Any
@@ -59,7 +129,7 @@ class SolutionMap(ABC):
             >>> solution.grad("sigma", x=[1.0, 1.0], t=0.5, sigma=[[1.0, 0.0], [0.0, 1.0]]).shape
             torch.Size([2, 2])
         """
-        where = by_name(at, named)
+        where = self._where(at, named)
         return self._ask(lambda v: partial(self.u, self.reach, name, v), where, extrapolate)
 
     def hessian(
@@ -71,7 +141,7 @@ class SolutionMap(ABC):
             >>> solution.hessian("x", "sigma", x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        where = by_name(at, named)
+        where = self._where(at, named)
         return self._ask(
             lambda v: hessian(self.u, self.reach, first, second, v), where, extrapolate
         )
@@ -91,7 +161,7 @@ class SolutionMap(ABC):
             >>> solution.along({"x": 1.0, "t": -1.0}, x=9.5, t=0.5, sigma=0.3, strike=11.0).shape
             torch.Size([])
         """
-        inputs = self.reach.join(by_name(at, named), extrapolate)
+        inputs = self.reach.join(self._where(at, named), extrapolate)
         changes = self.reach.changes(direction).to(inputs)
         both = torch.cat(torch.broadcast_tensors(inputs, changes), -1)  # type: ignore[no-untyped-call]
         return over_rows(lambda pair: along(self.u, *pair.chunk(2, -1)), both).to(self._dtype)
@@ -107,7 +177,7 @@ class SolutionMap(ABC):
             >>> sorted(solution.greeks(x=9.5, t=0.5, sigma=0.3, strike=11.0))
             ['delta', 'gamma', 'theta', 'vanna', 'vega', 'volga']
         """
-        where = by_name(at, named)
+        where = self._where(at, named)
         return {name: self._greek(g, where, extrapolate) for name, g in self.named_greeks.items()}
 
     @property
@@ -150,7 +220,7 @@ class SolutionMap(ABC):
             prices = self._value(block.to(self.network.mean.device)).to(block)
             return price_volatility(family, prices[..., None], block, normal)
 
-        return over_values(volatility, self.reach, by_name(at, named), extrapolate)
+        return over_values(volatility, self.reach, self._where(at, named), extrapolate)
 
     def sweep(
         self, over: str | Sequence[str], at: At = None, /, *, points: int = 41, **named: Any
@@ -169,7 +239,7 @@ class SolutionMap(ABC):
             torch.Size([5, 5])
         """
         names = [over] if isinstance(over, str) else list(over)
-        domain, others = self.family.domain, by_name(at, named)
+        domain, others = self.family.domain, self._where(at, named)
         axes, where = make_grid(self.reach, names, points, others)
         value = self(where, extrapolate=True)  # not all of a grid need be allowed
         slopes = self.greeks(where, extrapolate=True) or {
@@ -250,7 +320,6 @@ class SolutionMap(ABC):
         with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
             return self.u(inputs).squeeze(-1)
 
-
 def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
     """The network at flat inputs, also where only symmetries lead into its domain.
 
@@ -259,3 +328,16 @@ def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
     moved, factor = reach.moved(inputs)
     values: Tensor = network(moved.to(network.mean))
     return factor.to(values) * values
+
+
+def _columns(name: str, values: Tensor, rows: int) -> dict[str, Numbers]:
+    """One column of a data frame per entry.  Shape: `(rows, …)`, or `(…)` if all rows agree."""
+    plain = values.detach().cpu().double().numpy()
+    if plain.ndim == 0:
+        plain = plain[None].repeat(rows, 0)
+    if len(plain) != rows:
+        raise InputError(
+            f"beside a data frame of {rows} rows, a keyword is one value or one per row; they make "
+            f"{len(plain)} rows together."
+        )
+    return {label(name, i): plain[(slice(None), *i)] for i in np.ndindex(*plain.shape[1:])}

@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.clock import Clock
+from feynkac.display import showing
 from feynkac.errors import FeynkacWarning
 from feynkac.execution import execute
+from feynkac.families.catalogue import find_family
 from feynkac.families.family import Family
 from feynkac.methods import Method
 from feynkac.preparation import make_run
+from feynkac.runs.tracking import Tracker
 from feynkac.solution import Solution
 from feynkac.training.loop import Progress
 
 
 def solve(
-    family: Family,
+    family: Family | str,
     method: Method | str = "fast",
     *,
     steps: int | None = None,
@@ -31,12 +34,14 @@ def solve(
     out: str | Path | None = None,
     report: Callable[[Progress], bool | None] | None = None,
     retrain: bool = False,
+    progress: bool | None = None,
+    tracker: Tracker | None = None,
     **settings: Any,
 ) -> Solution:
     """Train one network for the whole family.
 
     Args:
-        family: what to solve.
+        family: what to solve; a built-in one also by its name, such as "black-scholes".
         method: how: `Fast()` is ours, `Paper()` the paper's, each with any choice made beforehand;
             "fast" and "paper" for short.
         steps: number of updates; by default the method's.
@@ -46,6 +51,8 @@ def solve(
         out: a folder for checkpoints and the artifact; the same call continues there.
         report: sees the `Progress` of every step; answering True stops the run, as Ctrl-C does.
         retrain: start over, whatever the folder holds.
+        progress: whether to show what is going on; by default on terminals and in notebooks.
+        tracker: gets the numbers of every step, such as `CsvTracker("log.csv")`.
         settings: further fields of the method, such as `scheme` or `batch_size`, and of `Training`,
             such as `device` or `evaluations`.
 
@@ -57,8 +64,10 @@ def solve(
     clock = Clock()
     lengths = {"steps": steps, "budget": budget, "seed": seed}
     folder = Path(out) if out is not None else None
-    run = make_run(family, method, lengths | settings, None if retrain else folder)
-    solution = execute(run, family, folder, report, clock, retrain=retrain)
+    with showing(progress):
+        family = find_family(family) if isinstance(family, str) else family
+        run = make_run(family, method, lengths | settings, None if retrain else folder)
+        solution = execute(run, family, folder, report, clock, retrain=retrain, tracker=tracker)
     for sentence in solution.manifest.warnings:
         warnings.warn(sentence, FeynkacWarning, stacklevel=2)
     return solution

@@ -49,3 +49,9 @@ def test_an_error_that_may_be_none_is_bounded(low, high, text):
 
 def test_an_exact_solution_has_error_zero():
     assert error_text(0.0, 0.0, 0.0, 0.0) == "0 ± 0"
+
+
+def test_huge_numbers_have_three_digits_too():
+    assert number(5.3288e200) == "5.33e+200"
+    assert number(-1234567.0) == "-1.23e+06"
+    assert number(999999.0) == "999999"

@@ -113,14 +113,14 @@ def test_two_files_of_one_name_do_not_mix(tmp_path, user_file):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("blackscholes", "unknown family 'blackscholes'; did you mean 'black-scholes'"),
-        ("heat-gausian", "did you mean 'heat-gaussian'"),
+        ("blackscholes", "unknown family 'blackscholes'. Did you mean 'black-scholes'"),
+        ("heat-gausian", "Did you mean 'heat-gaussian'"),
         (
             "zzz",
-            "unknown family 'zzz'; Built in: black-scholes, basket-put, heat-paraboloid, "
+            "unknown family 'zzz'. Built in: black-scholes, basket-put, heat-paraboloid, "
             "heat-gaussian, .*; your own: path/to/file.py:ClassName",
         ),
-        ("", "unknown family ''; Built in"),
+        ("", "unknown family ''. Built in"),
         ("nowhere.py:Mine", "there is no file 'nowhere.py'"),
     ],
 )

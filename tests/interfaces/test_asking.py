@@ -118,8 +118,9 @@ def test_a_tolerance_gives_a_verdict(certified):
 def test_a_certificate_is_a_table_beside_the_answer(certified):
     several = AT.replace("9.5", "[9.5,9.1]")
     text = shown("query", certified, "--at", several, "--certify").stdout
-    for words in ("estimate", "variance reduction", "(the interval)"):
+    for words in ("│ estimate", "│ variance reduction", "(the interval)"):
         assert text.count(words) == 2
+    assert text.count("estimate: u at this input by simulation") == 1
 
 
 def test_every_point_has_its_own_certificate(certified):

@@ -187,8 +187,25 @@ def test_families_as_json():
 
 def test_families_as_a_table():
     text = run("families").stdout
-    assert "heat-gaussian" in text
-    assert re.search(r"sigma in .*0\.1, 0\.6.*\(3, 3, 4\)", text)
+    lines = [line for line in text.splitlines() if line.startswith("│")]
+    assert len(lines) == len(BUILT_IN)
+    assert re.search(r"heat-gaussian +│ Heat flow with one diffusion coefficient +│", text)
+
+
+def test_families_are_filtered_by_words():
+    found = [row["name"] for row in results("families", "rates", "assets")["families"]]
+    assert {"multi-asset", "rainbow", "spread"} <= {*found} < {*BUILT_IN} - {"channel", "heston"}
+    assert len(results("families")["families"]) == len(BUILT_IN)
+
+
+def test_one_family_is_shown_with_its_ranges():
+    text = run("families", "basket-put").stdout
+    assert "basket-put: European put on the mean of `dim` assets" in text
+    assert re.search(r"sigma +│ +Box\(0\.1, 0\.6, shape=\(3, 3, 4\)\)", text)
+
+
+def test_a_filter_without_a_match_proposes_a_name():
+    assert "no family mentions 'hesston'. Did you mean 'heston'?" in refusal("families", "hesston")
 
 
 # solve
@@ -216,7 +233,8 @@ def test_progress_in_a_pipe_is_plain_lines_on_stderr(tmp_path):
     result = run("solve", "black-scholes", *QUICK, "--out", tmp_path, "--json")
     lines = result.stderr.splitlines()
     number = r"[\d.e+-]+"
-    line = rf"step {number}/5  loss {number}  L1 {number} ± {number}  {number} steps/s  \d+ s left"
+    figures = rf"L1 {number} ± {number}  step {number}/5  loss {number}  {number} steps/s"
+    line = rf" *{number} s  training  {figures}(  {number} s left)?"
     assert len(lines) == 5
     assert all(re.fullmatch(line, text) for text in lines)
 
@@ -238,6 +256,14 @@ def test_solve_shows_a_table(tmp_path):
     assert result.exit_code == 0
     for text in ("L1 error, Eq. (9)", "L1 of a linear fit", "5404", f"saved in {tmp_path}"):
         assert text in result.stdout.replace("\n", "")
+
+
+def test_a_finished_run_is_said_to_be_answered_from_its_folder(tmp_path):
+    command = ("solve", "black-scholes", *QUICK, "--out", tmp_path / "run")
+    first, second = run(*command), run(*command)
+    assert "already finished" not in first.stdout
+    said = second.stdout.replace("\n", "")
+    assert f"already finished, answered from {tmp_path / 'run'}; --retrain starts over" in said
 
 
 def test_without_out_each_setting_has_its_own_folder(tmp_path, monkeypatch):
@@ -300,7 +326,7 @@ def family_of(spec: str) -> fk.Family:
     [
         (
             ["black-schols"],
-            "unknown family 'black-schols'; did you mean 'black-scholes'? Built in:",
+            "unknown family 'black-schols'. Did you mean 'black-scholes'? Built in:",
         ),
         (["none.py:Family"], "there is no file 'none.py'"),
         (["black-scholes", "--method", "magic"], "unknown method 'magic'; there are: fast, p"),
@@ -359,7 +385,7 @@ def test_a_wrong_command_line_is_explained(arguments, message):
     ("out", "message"),
     [
         ("/proc/feynkac", "cannot create the folder /proc/feynkac"),
-        ("/proc/self", "cannot write /proc/self/run.json"),
+        ("/proc/self", "cannot write /proc/self/.lock"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused(out, message):
@@ -426,7 +452,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
 def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
     arguments = ["solve", "black-scholes", *QUICK, "--steps", 150, "--json", "--out"]
     process = launch(*arguments, tmp_path / "stopped")
-    assert process.stderr.readline().startswith("step 15/150 ")
+    assert "step 15/150 " in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

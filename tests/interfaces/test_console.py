@@ -1,14 +1,12 @@
 """What people see: plain lines in a pipe, one live line on a terminal, tables on stdout."""
 
+import re
+
 import pytest
 
 from feynkac.analysis.warnings import warnings_of
-from feynkac.interfaces.console import (
-    fraction_display,
-    print_errors,
-    print_table,
-    training_display,
-)
+from feynkac.interfaces.console import print_errors, print_table, training_display
+from feynkac.phases import enter
 from feynkac.training.loop import Progress
 
 RECORD = {"l1": 0.012345, "l1_se": 0.0004}
@@ -36,10 +34,11 @@ def test_in_a_pipe_each_evaluation_is_a_plain_line(capsys):
         report(progress(1))
         report(progress(50, RECORD))
         report(progress(51))
-    assert capsys.readouterr() == (
-        "",
-        "step 50/100  loss 0.25  L1 0.01235 ± 0.00040  50.0 steps/s  1 s left\n",
-    )
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    figures = "L1 0.01235 ± 0.00040  step 50/100  loss 0.25  50.0 steps/s"
+    assert re.fullmatch(rf" *[\d.]+ s  training  {figures}  [\d.]+ s left", line)
 
 
 @pytest.mark.usefixtures("in_pipe")
@@ -50,33 +49,21 @@ def test_an_error_that_is_not_finite_is_a_dash(capsys):
 
 
 @pytest.mark.usefixtures("on_terminal")
-def test_on_a_terminal_the_line_shows_step_loss_error_and_speed(capsys):
+def test_on_a_terminal_the_line_shows_step_loss_and_the_last_error(capsys):
     with training_display() as report:
         report(progress(50, RECORD))
         report(progress(75))
     out, err = capsys.readouterr()
     assert out == ""
-    assert "75/100" in err
-    for part in ("loss 0.25", "L1 0.01235 ± 0.00040", "50.0 steps/s"):
+    for part in ("training", "L1 0.01235 ± 0.00040", "step 75/100", "loss 0.25"):
         assert part in err
 
 
-@pytest.mark.usefixtures("on_terminal")
-def test_on_a_terminal_the_fraction_done_is_shown(capsys):
-    with fraction_display("simulating") as report:
-        report(0.5)
-        report(1.0)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "simulating" in err
-    assert "100%" in err
-
-
 @pytest.mark.usefixtures("in_pipe")
-def test_in_a_pipe_the_fraction_done_is_silent(capsys):
-    with fraction_display("simulating") as report:
-        report(0.5)
-    assert capsys.readouterr() == ("", "")
+def test_the_phases_of_what_runs_inside_are_shown(capsys):
+    with training_display():
+        enter("choosing the noise")
+    assert "choosing the noise" in capsys.readouterr().err
 
 
 def test_a_table_goes_to_standard_output(capsys):
@@ -106,6 +93,31 @@ def test_errors_are_printed_with_the_digits_that_are_known(capsys):
     assert "3.82e-05 … 3.98e-05" in out
     assert "0.000000" not in out
     assert err == ""
+
+
+def test_the_words_of_a_table_are_explained_below_it(capsys):
+    print_errors("Title", ERRORS)
+    out = capsys.readouterr().out
+    assert "L1 error: mean of |network − u| / (1 + |u|)" in out
+    assert "inputs: points" in out
+    assert "scheme:" not in out
+
+
+def test_times_are_of_the_whole_run_with_training_apart(capsys):
+    times = {"steps": 90, "seconds": 75.2, "training_seconds": 30.0, "import_seconds": 2.0}
+    print_errors("Title", ERRORS | times | {"parameters": 10})
+    rows = [line.strip("│ ").split("│") for line in capsys.readouterr().out.splitlines()]
+    found = {row[0].strip(): row[1].strip() for row in rows if len(row) == 2}
+    assert found["time, all in all"] == "1:15 min"
+    assert found["of it for training"] == "30.0 s"
+    assert found["before it, loading PyTorch"] == "2.0 s"
+
+
+def test_a_cut_table_has_one_line_per_row(capsys):
+    print_table("Title", ("name", "what"), [("a", "long " * 60), ("b", "short")], cut=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("│") for line in lines) == 2
+    assert any("…" in line for line in lines)
 
 
 def test_a_record_of_an_older_run_has_no_interval_and_is_printed(capsys):

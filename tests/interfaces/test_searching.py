@@ -30,7 +30,7 @@ def space(tmp_path):
     ("arguments", "message"),
     [
         (["black-scholes", "--budget", "soon"], "a budget is a positive time"),
-        (["blackscholes"], "unknown family 'blackscholes'; did you mean 'black-scholes'?"),
+        (["blackscholes"], "unknown family 'blackscholes'. Did you mean 'black-scholes'?"),
         (["black-scholes", "--field", "rate=1"], "BlackScholes has no field 'rate'"),
         (["black-scholes", "--space", "nowhere.json"], "cannot read the search space nowhere.json"),
         (

@@ -70,7 +70,7 @@ def test_a_method_is_frozen(method):
 def test_keywords_belong_to_the_method_or_to_the_training():
     method, rest = divide(fk.Fast(), {"paths": 8, "seed": 3})
     assert (method, rest) == (fk.Fast(paths=8), {"seed": 3})
-    with pytest.raises(InputError, match=r"'fast' has no setting called 'pahts'; did you mean 'p"):
+    with pytest.raises(InputError, match=r"'fast' has no setting called 'pahts'\. Did you mean 'p"):
         divide(fk.Fast(), {"pahts": 8})
     with pytest.raises(InputError, match="batch_size: Input should be greater than or equal to 2"):
         divide(fk.Paper(), {"batch_size": 1})

@@ -16,9 +16,13 @@ import scipy
 import torch
 
 from feynkac.analysis.observations import Array, Problem
+from feynkac.analysis.rounding import figure, number
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
+from feynkac.sketches import bars
 
 STARTS = 128
+MOST_SHOWN = 60  # residuals of a picture
 DESCENTS = 4
 WAY_POINTS = 129  # between the start and the end of a descent that leaves what is allowed
 NEXT_TO = 0.02  # of the box: closer to what is not allowed is at its edge
@@ -37,8 +41,8 @@ NO_NOISE = (
 )
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Shown):
     """The best parameters θ in their own units, named by `labels`, with intervals and warnings.
 
     Example:
@@ -65,6 +69,26 @@ class Calibration:
     """Σ (u − observed)²/(noise² + model²); None if the noise is unknown."""
     warnings: list[str]
     evaluations: int
+
+    def card(self) -> Card:
+        """The estimates with their intervals, and the residuals."""
+        found = zip(self.labels, self.estimate, self.std, self.interval, strict=True)
+        rows = {
+            name: f"{figure(v, s)} ({number(low)} … {number(high)})"
+            for name, v, s, (low, high) in found
+        }
+        texts = [f"{name} = {text.partition(' (')[0]}" for name, text in rows.items()]
+        count = len(self.residuals)
+        return Card(
+            f"Calibration: {', '.join(texts)}",
+            [
+                f"{count} observations, residuals {number(self.rms)} rms"
+                + (f", {len(self.warnings)} warnings" if self.warnings else "")
+            ],
+            rows | {"observations": str(count), "residuals, rms": number(self.rms)},
+            bars(self.residuals[:MOST_SHOWN].tolist(), "residuals, u − observed"),
+            self.warnings,
+        )
 
     @property
     def rms(self) -> float:

@@ -21,14 +21,18 @@ from feynkac.analysis.estimators import TINY, Estimator, candidates
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
+from feynkac.analysis.rounding import number, to_digit
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sketches import intervals
 
 LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
 AIM = 1e-4  # half width relative to 1 + |u|, by default
 
+MOST_SHOWN = 40  # of a picture
 Verdict = Literal["within", "outside", "undecided"]
 
 
@@ -65,8 +69,8 @@ class Effort:
             )
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """Estimates at N inputs; every tensor is `(N,)`, float64.
 
     Example:
@@ -95,6 +99,36 @@ class Certificate:
     """Standard error of the value."""
     estimators: tuple[str, ...] = ()
     """How each value was found: scheme and steps, noise, control."""
+
+    def card(self) -> Card:
+        """The verdicts; of one input, the interval."""
+        one, verdicts = len(self.value) == 1, self.verdicts
+        half, apart = self.half_width.max().item(), self.error.abs().max().item()
+        found = {v: verdicts.count(v) for v in ("within", "outside", "undecided")}
+        counted = ", ".join(f"{count} {v}" for v, count in found.items() if count)
+        rows = {
+            "network": to_digit(self.network[0].item(), half) if one else "",
+            "estimate": to_digit(self.value[0].item(), half) if one else "",
+            "largest half width": number(half),
+            "largest |network − estimate|": number(apart),
+            "confidence": f"{self.confidence:.0%}",
+            "paths": f"{int(torch.as_tensor(self.paths).sum())}",
+        }
+        rows = {name: text for name, text in rows.items() if text}
+        value = f": {rows['estimate']} ± {number(half)}, network {rows['network']}" if one else ""
+        return Card(
+            f"Certificate of {len(self.value)} input{'s' * (not one)}{value} ({counted})",
+            [
+                f"largest |network − estimate| {number(apart)}, half width at most {number(half)}, "
+                f"confidence {self.confidence:.0%}"
+            ],
+            {"verdict": counted} | rows,
+            intervals(
+                self.error[:MOST_SHOWN].tolist(),
+                self.half_width[:MOST_SHOWN].tolist(),
+                "network − estimate",
+            ),
+        )
 
     @property
     def half_width(self) -> Tensor:
@@ -189,14 +223,18 @@ def certify(
         search = _Search(choices, inputs.double(), generator, network, units, tolerance, effort)
         shares = (1.0,) if tolerance is None else LOOKS
         for number, share in enumerate(shares):
-            search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares))
-            if report:
-                report((number + 1) / len(shares))
+            told = _part(report, number, len(shares))
+            search.look(share, 1.0 - (1.0 - effort.confidence) / len(shares), told)
             if not search.undecided:
                 break
     if report and search.looks < len(shares):
         report(1.0)
     return search.certificate()
+
+
+def _part(report: Callable[[float], None] | None, part: int, parts: int) -> Callable[[float], None]:
+    """Where one part of equally many stands in the whole."""
+    return lambda fraction: report((part + fraction) / parts) if report else None
 
 
 class _Search:
@@ -229,7 +267,7 @@ class _Search:
             return []
         return [i for i, v in enumerate(self.certificate().verdicts) if v == "undecided"]
 
-    def look(self, share: float, confidence: float) -> None:
+    def look(self, share: float, confidence: float, report: Callable[[float], None]) -> None:
         """Estimate all undecided inputs once, in a share of the time."""
         which = self.undecided
         spent = self.spent[which]
@@ -239,8 +277,11 @@ class _Search:
         for i, plan in zip(which, pilot.plans(self.choices, self._aims(which)), strict=True):
             groups[plan.work].append((i, plan))
         self.spent[which] = spent
+        done = 0
         for group in groups.values():
             self._estimate([i for i, _ in group], [plan for _, plan in group], confidence)
+            done += len(group)
+            report(done / len(which))
         self.looks += 1
 
     def _aims(self, which: list[int]) -> list[float]:

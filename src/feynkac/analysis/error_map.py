@@ -13,10 +13,13 @@ from torch import Tensor
 
 from feynkac.analysis.certificates import Certificate
 from feynkac.analysis.debiasing import MeanError, mean_absolute
+from feynkac.analysis.rounding import figure, number
 from feynkac.analysis.sweep import scalars
 from feynkac.analysis.uncertainty import Figure
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
+from feynkac.sketches import bars
 
 BINS = 8
 MOST_PROFILES = 6
@@ -32,8 +35,8 @@ class Profile:
     se: list[float]
 
 
-@dataclass(frozen=True)
-class ErrorMap:
+@dataclass(frozen=True, repr=False)
+class ErrorMap(Shown):
     """The error over the domain.
 
     Example:
@@ -56,6 +59,22 @@ class ErrorMap:
     """The input with the largest error."""
     profiles: dict[str, Profile]
     inputs: int
+
+    def card(self) -> Card:
+        """The mean error, the worst input and the profile of the first variable."""
+        l1, worst = figure(self.mean.value, self.mean.se), number(self.worst["error"])
+        name, profile = next(iter(self.profiles.items()), ("", None))
+        return Card(
+            f"Error map: L1 {l1} at {self.inputs} certified inputs",
+            [f"largest {worst}, mean of network − u {figure(self.signed.value, self.signed.se)}"],
+            {
+                "L1 error": l1,
+                "mean of network − u": figure(self.signed.value, self.signed.se),
+                "largest error": worst,
+                **{f"there, {n}": _short(v) for n, v in self.worst["at"].items()},
+            },
+            bars(profile.mean, f"mean error over {name}") if profile else "",
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data; None where a bin holds too few inputs."""
@@ -102,3 +121,8 @@ def _profile(x: Tensor, signed: Tensor, noise: Tensor, domain: Domain, name: str
     inside = [which == k for k in range(BINS)]
     found = [mean_absolute(signed[k], noise[k]) if k.sum() > 1 else EMPTY for k in inside]
     return Profile(edges.tolist(), [each.value for each in found], [each.se for each in found])
+
+
+def _short(value: Any) -> str:
+    text = number(value) if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

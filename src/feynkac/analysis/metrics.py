@@ -16,7 +16,9 @@ from torch import Tensor
 from feynkac.analysis.debiasing import mean_absolute, root_mean_square
 from feynkac.analysis.partials import Map
 from feynkac.analysis.quoted_errors import VolatilityErrors, quoted, volatility_errors
+from feynkac.analysis.rounding import error_text, number
 from feynkac.analysis.warnings import warnings_of
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.domain import Domain
@@ -33,6 +35,7 @@ from feynkac.sampling.reference_size import (
     timed_size,
 )
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sketches import bars
 
 ROWS_AT_ONCE = 2**15
 KNOWN_INPUTS = 2**16  # with a closed form
@@ -40,8 +43,8 @@ FEWEST_KNOWN = 2**10
 GRIDDED_INPUTS, FEWEST_GRIDDED = 2**10, 2**5  # with a grid
 
 
-@dataclass(frozen=True)
-class Errors:
+@dataclass(frozen=True, repr=False)
+class Errors(Shown):
     """Errors of a solution, relative to 1 + |ū| unless said otherwise.
 
     Example:
@@ -81,6 +84,32 @@ class Errors:
     """The same relative to the standard deviation of ū over the domain, whatever its units."""
     volatility: VolatilityErrors | None = None
     """Errors in implied volatility, if u is the price of a call or put and they were asked for."""
+
+    def card(self) -> Card:
+        """L1 and what to compare it with."""
+        l1 = error_text(self.l1, self.l1_se, self.l1_low, self.l1_high)
+        base = {"linear fit": self.linear_baseline, "mean": self.mean_baseline}
+        rows = {
+            "L1 error": l1,
+            "its 95 % interval": f"{number(self.l1_low)} … {number(self.l1_high)}",
+            "L2 error": number(self.l2),
+            "largest error seen": number(self.max),
+            "in units of u": number(self.absolute),
+            **{f"L1 of the {name}": number(value) for name, value in base.items()},
+            "s.e. of the reference": number(self.reference_se),
+            "inputs": str(self.inputs),
+        }
+        label = "L1 of network, linear fit, mean"
+        return Card(
+            f"Errors: L1 {l1} on {self.inputs} inputs",
+            [
+                f"L2 {rows['L2 error']}, largest {rows['largest error seen']}; L1 of a linear fit "
+                f"{rows['L1 of the linear fit']}, of the mean {rows['L1 of the mean']}"
+            ],
+            rows,
+            bars([self.l1, self.linear_baseline, self.mean_baseline], label),
+            self.warnings,
+        )
 
     def record(self) -> dict[str, float | int | None]:
         """As plain numbers by name; None for numbers that are not finite, which JSON lacks."""

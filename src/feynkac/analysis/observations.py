@@ -22,17 +22,20 @@ from torch import Tensor
 
 from feynkac.analysis.chunks import ROWS
 from feynkac.analysis.partials import Map, gradient
+from feynkac.analysis.rounding import number
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.names import parse_name
 from feynkac.families.reach import Reach
+from feynkac.sketches import bars
 
 Array = NDArray[np.float64]
 ALL = slice(None)
 
 
-@dataclass(frozen=True)
-class Problem:
+@dataclass(frozen=True, repr=False)
+class Problem(Shown):
     """Which θ explains the values? `make_problem` builds it.
 
     Example:
@@ -62,6 +65,16 @@ class Problem:
     def noise_is_known(self) -> bool:
         """Not just up to a factor."""
         return self.noise is not None and not self.relative
+
+    def card(self) -> Card:
+        """What is observed and what is to be found."""
+        size = None if self.noise is None else float(self.noise.mean())
+        noise = "unknown noise" if size is None else f"noise {number(size)}"
+        return Card(
+            f"Problem: {', '.join(self.free)} from {len(self.values)} observations, {noise}",
+            rows={"to find": ", ".join(self.free), "observations": str(len(self.values))},
+            picture=bars(self.values[:60].tolist(), "observed values"),
+        )
 
     @cached_property
     def columns(self) -> list[int]:

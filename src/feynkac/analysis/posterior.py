@@ -13,7 +13,10 @@ import numpy as np
 
 from feynkac.analysis.calibration import Calibration
 from feynkac.analysis.observations import Array, Problem
+from feynkac.analysis.rounding import figure, number
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
+from feynkac.sketches import bars
 
 WALKERS = 64
 CANDIDATES = 100  # starts per walker, of which a prior may leave few
@@ -26,8 +29,8 @@ Prior = Callable[[dict[str, Array]], Array]
 """Log density, up to a constant, of each of many parameters given by name `(walkers,)`."""
 
 
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, repr=False)
+class Posterior(Shown):
     """Samples of θ in the variables' own units, with diagnostics of convergence.
 
     Example:
@@ -52,6 +55,25 @@ class Posterior:
     """Times, in steps."""
     acceptance: float
     warnings: list[str]
+
+    def card(self) -> Card:
+        """Means with their intervals, and the density of the first."""
+        draws = zip(self.labels, self.samples.T, self.interval, strict=True)
+        rows = {
+            name: f"{figure(each.mean(), each.std(ddof=1))} ({number(low)} … {number(high)})"
+            for name, each, (low, high) in draws
+        }
+        heights = np.histogram(self.samples[:, 0], bins=30)[0].tolist()
+        return Card(
+            f"Posterior of {', '.join(self.labels)}: {len(self.samples)} samples",
+            [
+                f"largest R̂ {self.r_hat.max():.3f}, effective samples {self.effective.min():.0f}, "
+                f"{self.confidence:.0%} intervals"
+            ],
+            rows | {"largest R̂": f"{self.r_hat.max():.3f}"},
+            bars(heights, f"samples of {self.labels[0]}"),
+            self.warnings,
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data, without the samples."""

@@ -5,7 +5,7 @@ A number without an error has three significant digits.
 
 import math
 
-SMALL = 1e-3  # below it a power of ten is easier to read than zeros
+SMALL, LARGE = 1e-3, 1e6  # beyond them a power of ten is easier to read than zeros
 
 
 def figure(value: float | None, se: float | None) -> str:
@@ -40,9 +40,32 @@ def number(value: float | None) -> str:
         return "–"
     if value == 0.0 or math.isinf(value):
         return f"{value:g}"
-    if abs(value) < SMALL:
+    if not SMALL <= abs(value) < LARGE:
         return f"{value:.2e}"
     return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+def significant(value: float) -> str:
+    """Seven significant digits, as many as the network's float32 has.
+
+    Example:
+        >>> significant(1.93028312), significant(3.91e-05), significant(2.0)
+        ('1.930283', '3.91e-05', '2')
+    """
+    return f"{value:.7g}"
+
+
+def to_digit(value: float, error: float) -> str:
+    """A number to the second digit of its error.
+
+    Example:
+        >>> to_digit(1.93028312, 0.00012), to_digit(123456.0, 340.0)
+        ('1.93028', '123456')
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
+        return significant(value)
+    places = 1 - math.floor(math.log10(error))
+    return f"{value:.{min(12, max(0, places))}f}" if abs(value) < 1e9 else significant(value)
 
 
 def error_text(value: float | None, se: float | None, low: float | None, high: float | None) -> str:

@@ -7,13 +7,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.reach import Reach
+from feynkac.sketches import curve
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Shown):
     """Tables over a grid; each has one axis per variable of `over`, in order."""
 
     over: dict[str, Tensor]
@@ -23,6 +25,22 @@ class Sweep:
     values: dict[str, Tensor]
     """By name: the value, and Greeks or first derivatives; NaN where the family allows no input."""
     warnings: list[str] = field(default_factory=list)
+
+    def card(self) -> Card:
+        """What was swept, and the value along it."""
+        axes = self.over.items()
+        rows = {n: f"{axis[0]:g} … {axis[-1]:g}, {len(axis)} points" for n, axis in axes}
+        rows |= {name: str(value) for name, value in self.at.items()}
+        (first, axis), *others = axes
+        value = self.values["value"].cpu()
+        picture = "" if others else curve(axis.tolist(), value.tolist(), f"u over {first}")
+        return Card(
+            f"Sweep over {', '.join(self.over)}: {', '.join(self.values)}",
+            [", ".join(f"{name} {text}" for name, text in rows.items())],
+            rows,
+            picture,
+            self.warnings,
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data."""

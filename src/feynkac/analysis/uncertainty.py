@@ -25,7 +25,10 @@ import torch
 
 from feynkac.analysis.distributions import Array, Inputs
 from feynkac.analysis.partials import Map
+from feynkac.analysis.rounding import figure, number
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
+from feynkac.sketches import bars
 
 ROWS_AT_ONCE = 2**15
 FEWEST = 64
@@ -57,8 +60,8 @@ class Statistic:
         return self.se + self.network
 
 
-@dataclass(frozen=True)
-class Uncertainty:
+@dataclass(frozen=True, repr=False)
+class Uncertainty(Shown):
     """The law of u(Ξ).
 
     Example:
@@ -78,6 +81,19 @@ class Uncertainty:
     """Edges of bins, and the density in each."""
     samples: int
     warnings: list[str]
+
+    def card(self) -> Card:
+        """Mean, deviation and quantiles of u, with its density."""
+        quantiles = {f"quantile {q:g}": figure(f.value, f.error) for q, f in self.quantiles.items()}
+        mean = figure(self.mean.value, self.mean.error)
+        variance = figure(self.variance.value, self.variance.error)
+        return Card(
+            f"Uncertainty: mean {mean}, variance {variance}",
+            [f"{self.samples} samples; " + ", ".join(f"{n} {v}" for n, v in quantiles.items())],
+            {"mean": mean, "variance": variance, **quantiles},
+            bars(self.density[1], "density of u"),
+            self.warnings,
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -225,8 +241,8 @@ def _correlations(
     return _figures(columns, r, np.sqrt((ww - w * w).clip(0.0) / n), _turned(r, angle, 1))
 
 
-@dataclass(frozen=True)
-class SobolIndices:
+@dataclass(frozen=True, repr=False)
+class SobolIndices(Shown):
     """Shares of the variance of u(Ξ), one per variable.
 
     Example:
@@ -240,6 +256,22 @@ class SobolIndices:
     total: dict[str, Statistic]
     evaluations: int
     warnings: list[str]
+
+    def card(self) -> Card:
+        """The largest total indices first."""
+        total = sorted(self.total.items(), key=lambda item: -item[1].value)
+        rows = {
+            name: f"{figure(f.value, f.error)} (first order {number(self.first[name].value)})"
+            for name, f in total
+        }
+        shares = ", ".join(f"{name} {number(f.value)}" for name, f in total)
+        return Card(
+            f"Total Sobol' indices: {shares}",
+            [f"{self.evaluations} evaluations"],
+            rows,
+            bars([f.value for _, f in total], "total index, largest first"),
+            self.warnings,
+        )
 
     def record(self) -> dict[str, Any]:
         """As plain data."""

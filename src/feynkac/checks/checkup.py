@@ -12,8 +12,10 @@ from typing import Any
 
 import torch
 
+from feynkac.cards import Card, Shown
 from feynkac.checks import agreement, closed_form, discontinuity, growth, simulation, structure
 from feynkac.checks.finding import Finding, Subject
+from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.families.capabilities import (
     ClosedForm,
@@ -22,7 +24,9 @@ from feynkac.families.capabilities import (
     Reflected,
     TimeDependent,
 )
+from feynkac.families.catalogue import find_family
 from feynkac.families.family import Family, jumps
+from feynkac.phases import enter
 from feynkac.sampling.schemes.scheme import Scheme
 
 
@@ -81,8 +85,8 @@ CHECKS = (
 """In the order in which they run; of two checks with one name, only one concerns a family."""
 
 
-@dataclass(frozen=True)
-class Checkup:
+@dataclass(frozen=True, repr=False)
+class Checkup(Shown):
     """All that was found out about a family.
 
     Example:
@@ -94,6 +98,16 @@ class Checkup:
     family: str
     findings: Mapping[str, Finding]
     """By the names of the checks, in their order."""
+
+    def card(self) -> Card:
+        """Verdicts, and what to fix."""
+        verdicts = [f.verdict for f in self.findings.values()]
+        counted = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts))
+        return Card(
+            self.summary,
+            [f"{name}: {f.sentence}" for name, f in self.failed.items()] or [counted],
+            {name: f"{f.verdict}: {f.sentence}" for name, f in self.findings.items()},
+        )
 
     @property
     def passed(self) -> bool:
@@ -123,16 +137,32 @@ class Checkup:
 
 
 @torch.inference_mode(False)  # some checks differentiate, whatever the caller does
-def check(family: Family, report: Callable[[float], None] | None = None) -> Checkup:
-    """Run all checks of `family`, without training; `report` is called with the fraction done.
+def check(
+    family: Family | str,
+    report: Callable[[float], None] | None = None,
+    progress: bool | None = None,
+) -> Checkup:
+    """Run all checks of `family`, without training.
+
+    Args:
+        family: to check; a built-in one also by its name.
+        report: called with the fraction done.
+        progress: whether to show what is going on; by default on terminals and in notebooks.
 
     Example:
         >>> from feynkac.families.models.heat_gaussian import HeatGaussian
         >>> check(HeatGaussian(dim=2)).summary
         'heat-gaussian: no problems found'
     """
+    family = find_family(family) if isinstance(family, str) else family
     if not isinstance(family, Family):
         raise InputError(f"check expects a Family, got {type(family).__name__}.")
+    with showing(progress):
+        findings = _findings(family, enter("checking the family", report))
+    return Checkup(family.name(), findings)
+
+
+def _findings(family: Family, report: Callable[[float], None]) -> dict[str, Finding]:
     subject = Subject(family)
     findings: dict[str, Finding] = {}
     for done, current in enumerate(CHECKS, start=1):
@@ -140,9 +170,8 @@ def check(family: Family, report: Callable[[float], None] | None = None) -> Chec
             findings[current.name] = _run(current, subject)
             if current.essential and findings[current.name].verdict == "fail":
                 break
-        if report:
-            report(done / len(CHECKS))
-    return Checkup(family.name(), findings)
+        report(done / len(CHECKS))
+    return findings
 
 
 def _run(current: Check, subject: Subject) -> Finding:

@@ -5,7 +5,6 @@ is code: it is imported only when the user names it, never because a saved artif
 """
 
 import dataclasses
-import difflib
 from typing import Any
 
 from feynkac.errors import FeynkacError, InputError
@@ -32,6 +31,7 @@ from feynkac.families.models.sabr import Sabr
 from feynkac.families.models.spread import Spread
 from feynkac.families.models.vasicek import Vasicek
 from feynkac.families.payoff import Payoff
+from feynkac.suggestions import did_you_mean
 from feynkac.user_files import import_file
 
 BUILT_IN: dict[str, type[Family]] = {
@@ -87,10 +87,8 @@ def _dataclass_fields(cls: type[Family]) -> list[str] | None:
 def _built_in(name: str) -> type[Family]:
     if name in BUILT_IN:
         return BUILT_IN[name]
-    close = difflib.get_close_matches(name, BUILT_IN, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     raise InputError(
-        f"unknown family {name!r}; {hint}Built in: {', '.join(BUILT_IN)}; "
+        f"unknown family {name!r}.{did_you_mean(name, BUILT_IN)} Built in: {', '.join(BUILT_IN)}; "
         "your own: path/to/file.py:ClassName."
     )
 
@@ -114,8 +112,10 @@ def _is_own_family(value: Any, module: str) -> bool:
 def _instantiate(cls: type[Family], fields: dict[str, Any]) -> Family:
     known = _dataclass_fields(cls) or []
     if unknown := [name for name in fields if name not in known]:
+        names = ", ".join(known) or "none"
         raise InputError(
-            f"{cls.__name__} has no field {unknown[0]!r}; it has: {', '.join(known) or 'none'}."
+            f"{cls.__name__} has no field {unknown[0]!r}; it has: {names}."
+            f"{did_you_mean(unknown[0], known)}"
         )
     dim = fields.get("dim", 1)
     if not (isinstance(dim, int) and dim >= 1):

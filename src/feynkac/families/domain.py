@@ -27,6 +27,7 @@ from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
 from feynkac.families.names import Place, find_place, labels, require_variable
 from feynkac.families.point import Params, Point
+from feynkac.families.portrait import domain_card
 from feynkac.families.rejection import Rule, accept, require_allowed
 from feynkac.families.replacement import replaced
 from feynkac.families.values import At, as_variables, by_name, in_blocks, refuse, seen
@@ -81,6 +82,9 @@ class Domain:
         names = ", ".join(map(repr, self.exchanged))
         shown = f"Domain({written})" + (f".exchanging({names})" if names else "")
         return shown if self.sampler is None else f"{shown}.drawn_by({self.sampler})"
+
+    def _repr_html_(self) -> str:
+        return domain_card(self.measures).html()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Domain) and self._all() == other._all()

@@ -24,6 +24,7 @@ from feynkac.errors import InputError
 from feynkac.families.broadcasting import broadcast_formulas
 from feynkac.families.broadcasting import outputs as outputs
 from feynkac.families.capabilities import (
+    ClosedForm,
     ConditionalMean,
     ControlVariate,
     Coupled,
@@ -37,6 +38,7 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.domain import Domain
 from feynkac.families.point import Params, at_time
+from feynkac.families.portrait import family_card, picture_along
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,6 +134,20 @@ class Family(ABC):
             return own
         return dataclasses.replace(own, other_domain=chosen)
 
+    def _repr_html_(self) -> str:
+        measures, split = self.domain.measures, self.domain.split
+
+        def start(inputs: Tensor) -> Tensor:
+            x, _, p = split(inputs)
+            return self.initial(x, p)
+
+        picture = picture_along(start, measures, "u at t = 0, over {}")
+        known = {
+            "closed form": isinstance(self, ClosedForm),
+            "exact sampler": isinstance(self, ExactSampler),
+        }
+        return family_card(repr(self), measures, known, picture).html()
+
     @classmethod
     def name(cls) -> str:
         """The class name in kebab case: `BlackScholes` is `black-scholes`."""
@@ -175,6 +191,21 @@ def _require_same_variables(family: Family, domain: Domain) -> None:
             f"{type(family).__name__} has the variables {expected} (name and shape), but the other "
             f"domain has {found}; give the same ones."
         )
+
+
+def description(family: Family) -> str:
+    """What it is, in a few words: the beginning of the class's docstring, or its name.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> description(BlackScholes())
+        'European put without interest'
+    """
+    cls = type(family)
+    written = (vars(cls).get("__doc__") or "").strip()
+    if not written or written.startswith(f"{cls.__name__}("):  # a dataclass without a docstring
+        return cls.name()
+    return written.partition("\n")[0].partition(";")[0].strip().removesuffix(".")
 
 
 def noise_dim(family: Family) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from feynkac.errors import InputError
 from feynkac.families.measures.measure import Measure
+from feynkac.suggestions import did_you_mean
 
 Index = tuple[int, ...]
 
@@ -83,7 +84,8 @@ def find_place(measures: Mapping[str, Measure], text: str) -> Place:
     """
     name, index = parse_name(text)
     if name not in measures:
-        raise InputError(f"there is no variable {text!r}; there are: {', '.join(measures)}.")
+        meant = did_you_mean(name, measures)
+        raise InputError(f"there is no variable {text!r}; there are: {', '.join(measures)}.{meant}")
     names, shape = list(measures), measures[name].shape
     start = sum(measures[other].size for other in names[: names.index(name)])
     if index is None:

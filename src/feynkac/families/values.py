@@ -9,11 +9,15 @@ import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
+from feynkac.families.columns import as_series, read_column
 from feynkac.families.measures.measure import Measure
 from feynkac.families.names import Index, find_place, label, parse_name
+from feynkac.suggestions import did_you_mean
 
 At = Mapping[str, Any] | None
 """Values of variables by name, or none but those given as keywords."""
+PLAIN = (list, tuple, int, float, complex, str, np.generic)
+"""What is no series of a data frame."""
 
 
 def by_name(at: At, keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +65,8 @@ def as_variables(values: Mapping[str, Any], measures: Mapping[str, Measure]) -> 
     if unknown or missing:
         parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
         parts += [f"missing: {', '.join(missing)}"] * bool(missing)
-        raise InputError(f"expected the inputs {', '.join(measures)}; {'; '.join(parts)}.")
+        meant = did_you_mean(unknown[0], missing or measures) if unknown else ""
+        raise InputError(f"expected the inputs {', '.join(measures)}; {'; '.join(parts)}.{meant}")
     return {
         name: _whole(law, wholes.get(name), entries[name])
         if entries[name] or name not in wholes
@@ -118,7 +123,9 @@ def as_variable(name: str, shape: tuple[int, ...], value: Any) -> Tensor:
         tensor([0.5000, 0.5000], dtype=torch.float64)
     """
     try:
-        tensor = _as_tensor(value)
+        tensor = _as_tensor(name, value)
+    except InputError:
+        raise
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(f"{name} must be a number or an array, got {value!r}.") from error
     if tensor.is_complex():
@@ -132,7 +139,7 @@ def as_variable(name: str, shape: tuple[int, ...], value: Any) -> Tensor:
     return tensor
 
 
-def _as_tensor(value: Any) -> Tensor:
+def _as_tensor(name: str, value: Any) -> Tensor:
     """Tensors and arrays as they are, gradients included; all else as float64."""
     if isinstance(value, Tensor):
         return value
@@ -141,7 +148,9 @@ def _as_tensor(value: Any) -> Tensor:
         usable = value.flags.writeable and all(step >= 0 for step in value.strides)
         return torch.as_tensor(value if usable else value.copy())
     if _holds_tensors(value):  # torch.as_tensor would cut their gradients off
-        return torch.stack([_as_tensor(v).to(torch.float64) for v in value])
+        return torch.stack([_as_tensor(name, v).to(torch.float64) for v in value])
+    if not isinstance(value, PLAIN) and (series := as_series(value)) is not None:
+        return _as_tensor(name, read_column(name, series))
     return torch.as_tensor(value, dtype=torch.float64)
 
 

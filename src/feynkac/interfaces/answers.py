@@ -1,16 +1,19 @@
 """The answer to one query, as plain numbers, beside the closed form where there is one."""
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
 from feynkac.analysis.quoted_errors import price_volatility, why_no_price_volatility
+from feynkac.analysis.rounding import number, significant, to_digit
 from feynkac.families.capabilities import ClosedForm
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]
+FLOAT32 = 1e-6  # more digits of a network mean nothing
+MOST_ENTRIES = 9  # of an array that is shown whole
 
 
 def answer(
@@ -85,25 +88,20 @@ def sensitivities(solution: Solution, at: dict[str, Any]) -> Numbers:
 
 def certificate_answer(found: Numbers) -> list[tuple[str, str]]:
     """Rows of a table."""
-    digits = _digits(found["half_width"])
+    half = found["half_width"]
     rows = [
-        ("network", f"{found['network']:.{digits}f}"),
-        ("estimate", f"{found['value']:.{digits}f} ± {found['half_width']:.2g}"),
-        ("  statistical", f"{found['statistical']:.2g}"),
-        ("  discretisation", f"{found['discretisation']:.2g}"),
+        ("network", to_digit(found["network"], max(half, FLOAT32 * abs(found["network"])))),
+        ("estimate", f"{to_digit(found['value'], half)} ± {number(half)}"),
+        ("  statistical", number(found["statistical"])),
+        ("  discretisation", number(found["discretisation"])),
         ("confidence", f"{found['confidence']:.0%}"),
         ("paths", str(found["paths"])),
         ("by", found["estimator"]),
-        ("variance reduction", f"{found['variance_reduction']:.2g}"),
+        ("variance reduction", number(found["variance_reduction"])),
     ]
     limit = found["tolerance"]
     aim = "the interval" if limit is None else f"a tolerance of {limit:g}"
     return [*rows, ("verdict", f"{found['verdict']} ({aim})")]
-
-
-def _digits(half_width: float) -> int:
-    """Decimals to show a half width with, at least 6."""
-    return max(6, 1 - math.floor(math.log10(half_width))) if 1e-15 < half_width < 1.0 else 6
 
 
 def answer_rows(found: Numbers) -> list[tuple[str, str, str, str]]:
@@ -120,20 +118,33 @@ def answer_rows(found: Numbers) -> list[tuple[str, str, str, str]]:
 
 
 def _row(name: str, value: Any, truth: Any) -> tuple[str, str, str, str]:
-    difference = "" if not isinstance(value, float) or truth is None else f"{value - truth:+.2e}"
+    difference = "" if truth is None else _array(_minus(value, truth), lambda d: f"{d:+.2e}")
     return name, _text(value), _text(truth), difference
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6f}" if isinstance(value, float) else str(_rounded(value))
+    return "–" if value is None else _array(value, significant)
 
 
-def _rounded(value: Any) -> Any:
-    if value is None:
-        return None
-    return [_rounded(v) for v in value] if isinstance(value, list) else round(value, 5)
+def _minus(value: Any, truth: Any) -> Any:
+    """Network minus closed form, entry by entry."""
+    if isinstance(value, list):
+        return [_minus(*pair) for pair in zip(value, truth, strict=True)]
+    return value - truth
+
+
+def _array(value: Any, text: Callable[[float], str]) -> str:
+    """A number, a short array of them, or the extremes of a long one."""
+    if isinstance(value, float):
+        return text(value)
+    flat = _flat(value)
+    if len(flat) > MOST_ENTRIES:
+        return f"{text(min(flat))} … {text(max(flat))} ({len(flat)} entries)"
+    return f"[{', '.join(_array(v, text) for v in value)}]"
+
+
+def _flat(value: Any) -> list[float]:
+    return [n for v in value for n in _flat(v)] if isinstance(value, list) else [value]
 
 
 def _plain(value: Tensor) -> Any:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 At = Annotated[list[str], typer.Option("--at", help="An input: x=9.5,t=0.5,… Repeatable.")]
+COLUMNS = ("quantity", "network", "closed form", "difference")
+WORDS = ("estimate", "statistical", "discretisation", "variance reduction", "verdict")
 
 
 @command
@@ -79,11 +81,13 @@ def query(
     if as_json:
         return print_json(answers[0] if len(answers) == 1 else {"answers": answers})
     for text, found in zip(at, answers, strict=True):
-        print_table(text, ("quantity", "network", "closed form", "difference"), answer_rows(found))
+        print_table(text, COLUMNS, answer_rows(found))
         for sentence, count in found.get("no_volatility", {}).items():
             typer.echo(f"no implied volatility of {count} price(s): {sentence}")
-        for certificate in _listed(found.get("certificate", [])):
-            print_table("certificate", ("", "value"), certificate_answer(certificate))
+        certificates = _listed(found.get("certificate", []))
+        for number, certificate in enumerate(certificates, start=1):
+            words = WORDS if number == len(certificates) else ()
+            print_table("certificate", ("", "value"), certificate_answer(certificate), words)
     return None
 
 
@@ -98,10 +102,7 @@ def with_control(solution: "Solution", run: Path, budget: str) -> "Solution":
 
 
 def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) -> "Certificate":
-    from feynkac.interfaces.console import fraction_display
-
-    with fraction_display("simulating") as report:
-        return solution.certify(at, tolerance=tolerance, report=report)
+    return solution.certify(at, tolerance=tolerance)
 
 
 def _too_wide(solution: "Solution", found: "Certificate") -> bool:
@@ -154,8 +155,7 @@ def greeks(
     result = sensitivities(solution, point)
     if as_json:
         return print_json(result)
-    columns = ("quantity", "network", "closed form", "difference")
-    print_table(at, columns, answer_rows(result))
+    print_table(at, COLUMNS, answer_rows(result))
     return warn(result["warnings"])
 
 
@@ -179,14 +179,13 @@ def uncertainty(
     as_json: Json = False,
 ) -> None:
     """Compute the distribution of RUN's value for random inputs, and which input causes it."""
-    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.console import print_table
 
     solution = load_solution(run, family)
     laws, pairs = parse_given(given or []), parse_correlations(correlation or [])
     if indices and pairs:
         raise InputError("Sobol' indices need independent inputs; omit --correlation.")
-    with fraction_display("evaluating") as report:
-        found = solution.uncertainty(laws, pairs, samples=samples, seed=seed, report=report)
+    found = solution.uncertainty(laws, pairs, samples=samples, seed=seed)
     result = found.record()
     shares = None
     if indices:

@@ -72,11 +72,10 @@ def check(
 ) -> None:
     """Check FAMILY without training: shapes, growth, jumps, closed form, sampler, PDE."""
     from feynkac.checks.checkup import check as check_family
-    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.console import print_table
 
     chosen = parse_family(family, dim, field, domain)
-    with fraction_display("checking") as report:
-        found = check_family(chosen, report)
+    found = check_family(chosen)
     if as_json:
         print_json(found.record())
     else:

@@ -12,6 +12,7 @@ from feynkac.interfaces import (  # noqa: F401
     authoring,
     calibrating,
     library,
+    listing,
     reproducing,
     searching,
     solving,
@@ -44,40 +45,6 @@ def main() -> None:
 
 
 @command
-def families(as_json: Json = False) -> None:
-    """List the built-in families with their domains."""
-    from feynkac.families.capabilities import ClosedForm, ExactSampler
-    from feynkac.families.catalogue import BUILT_IN
-    from feynkac.interfaces.console import print_table
-
-    found = {name: cls() for name, cls in BUILT_IN.items()}
-    if as_json:
-        described = [
-            {
-                "name": name,
-                "inputs": family.domain.dim,
-                "domain": {n: box.record() for n, box in family.domain.measures.items()},
-                "exact_sampler": isinstance(family, ExactSampler),
-                "closed_form": isinstance(family, ClosedForm),
-            }
-            for name, family in found.items()
-        ]
-        return print_json({"families": described})
-    rows = [
-        (
-            name,
-            str(family.domain.dim),
-            "\n".join(f"{n} in {box}" for n, box in family.domain.measures.items()),
-            "yes" if isinstance(family, ExactSampler) else "no",
-            "yes" if isinstance(family, ClosedForm) else "no",
-        )
-        for name, family in found.items()
-    ]
-    columns = ("name", "inputs", "variables", "exact sampler", "closed form")
-    return print_table("Built-in families", columns, rows)
-
-
-@command
 def error(
     run: RunFolder,
     inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
@@ -101,7 +68,7 @@ def error(
     as_json: Json = False,
 ) -> None:
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
-    from feynkac.interfaces.console import fraction_display, print_errors, print_shape
+    from feynkac.interfaces.console import print_errors, print_shape
 
     if out and not error_map:
         raise InputError("--out draws the map of errors; add --map.")
@@ -114,10 +81,7 @@ def error(
     if shape or parity:
         partner = load_solution(parity, family) if parity else None
         report = solution.shape(partner=partner, seed=seed)
-    with fraction_display("simulating the reference") as progress:
-        errors = solution.error(
-            inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme), report=progress
-        )
+    errors = solution.error(inputs, paths=paths, seed=seed, scheme=parse_scheme(scheme))
     aside = {"worst": errors.worst, "warnings": errors.warnings}
     result = {"run": str(run), "seed": seed, **errors.record(), **aside}
     if as_json:
@@ -289,10 +253,9 @@ def _bench_zoo(
 
 def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json: bool) -> None:
     from feynkac.analysis.rounding import error_text, figure, number
-    from feynkac.interfaces.console import fraction_display, print_table
+    from feynkac.interfaces.console import print_table
 
-    with fraction_display("certifying") as report:
-        found = solution.error_map(inputs, seed=seed, report=report)
+    found = solution.error_map(inputs, seed=seed)
     result = found.record()
     if out:
         from feynkac import plotting
@@ -310,7 +273,8 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
         ("mean s.e. of the estimates", number(found.noise)),
         ("largest error", number(found.worst["error"])),
     ]
-    print_table(f"{inputs} certified inputs", ("", "value"), rows)
+    words = ("L1 error", "inputs", "estimate", "s.e.")
+    print_table(f"{inputs} certified inputs", ("", "value"), rows, words)
     return typer.echo(f"figure {out}") if out else None
 
 

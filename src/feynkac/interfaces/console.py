@@ -1,7 +1,6 @@
-"""Output for people: a progress line during training, tables afterwards.
+"""Output for people: phases while something runs (`display.py`), tables afterwards.
 
-On a terminal, progress is one live line; in a pipe, one plain line per evaluation. Progress goes to
-standard error, results to standard output.
+Progress goes to standard error, results to standard output.
 """
 
 import sys
@@ -10,11 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as LiveProgress
 from rich.table import Table
 
 from feynkac.analysis.rounding import error_text, figure, number
+from feynkac.display import duration, screen
+from feynkac.interfaces.glossary import explained
+from feynkac.phases import Listener, listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,68 +25,23 @@ if TYPE_CHECKING:
 
 @contextmanager
 def training_display() -> Iterator["Callable[[Progress], None]"]:
-    """A function to give to `solve(report=…)`."""
-    with runs_display([""]) as show:
-        yield lambda progress: show(0, progress)
+    """Shows the phases of what is computed inside; the function is for runs elsewhere."""
+    with screen([""]) as (line,), listening(line):
+        yield reporter(line)
 
 
-@contextmanager
-def runs_display(names: Sequence[str]) -> Iterator["Callable[[int, Progress], None]"]:
-    """One line per run; the function shows the progress of a run by its index."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda run, progress: _plain_line(names[run], progress)
-        return
-    with LiveProgress(
-        TextColumn("{task.description}step {task.completed:>6.0f}/{task.total:.0f}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[status]}"),
-        TimeRemainingColumn(compact=True),
-        console=console,
-        transient=True,
-    ) as live:
-        waiting = "waiting" if len(names) > 1 else "compiling and timing the first steps"
-        tasks = [live.add_task(_before(name), total=1, status=waiting) for name in names]
-        errors = [""] * len(names)
+def reporter(line: Listener) -> "Callable[[Progress], None]":
+    """A function to give to `solve(report=…)` that shows its steps on a line."""
+    from feynkac.execution import training_phase
 
-        def show(run: int, progress: "Progress") -> None:
-            if progress.record:
-                errors[run] = _error_text(progress.record)
-            speed = progress.step / max(progress.seconds, 1e-9)
-            status = f"loss {progress.loss:.4g}  {errors[run]}  {speed:.1f} steps/s"
-            live.update(tasks[run], completed=progress.step, total=progress.steps, status=status)
+    measured = None
 
-        yield show
+    def report(progress: "Progress") -> None:
+        nonlocal measured
+        measured = progress.record or measured
+        line(training_phase(progress, measured))
 
-
-def _before(name: str) -> str:
-    return f"{name}  " if name else ""
-
-
-@contextmanager
-def fraction_display(label: str) -> Iterator["Callable[[float], None]"]:
-    """A function that shows the completed fraction of a long computation."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _fraction: None
-        return
-    with LiveProgress(console=console, transient=True) as live:
-        task = live.add_task(label, total=1.0)
-        yield lambda fraction: live.update(task, completed=fraction)
-
-
-def _plain_line(name: str, progress: "Progress") -> None:
-    if progress.record:
-        left = progress.seconds / progress.step * (progress.steps - progress.step)
-        sys.stderr.write(
-            f"{_before(name)}step {progress.step}/{progress.steps}  loss {progress.loss:.4g}  "
-            f"{_error_text(progress.record)}  {progress.step / progress.seconds:.1f} steps/s  "
-            f"{left:.0f} s left\n"
-        )
-
-
-def _error_text(record: Mapping[str, float | int | None]) -> str:
-    return f"L1 {_l1_text(record)}"
+    return report
 
 
 def _l1_text(record: Mapping[str, float | int | None]) -> str:
@@ -95,15 +50,34 @@ def _l1_text(record: Mapping[str, float | int | None]) -> str:
     return error_text(record["l1"], record["l1_se"], *ends)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    words: Sequence[str] = (),
+    cut: bool = False,
+) -> None:
+    """A table on standard output; below it, what its `words` mean.
+
+    With `cut`, a row is one line, and what does not fit is cut off in the last column.
+    """
     table = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right")
+        table.add_column(
+            column,
+            justify="left" if i == 0 or cut else "right",
+            no_wrap=cut,
+            overflow="ellipsis" if cut else "fold",
+        )
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    if cut:
+        others = sum(max(len(row[i]) for row in rows) for i in range(len(columns) - 1))
+        table.columns[-1].max_width = max(10, console.width - others - 3 * len(columns) - 1)
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else 120
-    Console(width=width).print(table)
+    console.print(table)
+    for line in explained(words):
+        console.print(line, style="dim", markup=False)
 
 
 def print_errors(title: str, result: dict[str, Any]) -> None:
@@ -121,16 +95,26 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
         "inputs": str(result["inputs"]),
     }
     if "steps" in result:
+        training = result.get("training_seconds")
         shown |= {
-            "steps": str(result["steps"]),
-            "seconds": f"{result['seconds']:.1f}",
-            "parameters": str(result["parameters"]),
+            "training steps": str(result["steps"]),
+            "time, all in all": duration(result["seconds"]),
+            "of it for training": "–" if training is None else duration(training),
+            **_loading(result),
+            "parameters of the network": str(result["parameters"]),
         }
     if bias := result.get("discretisation"):
         shown["estimated error of the scheme"] = figure(bias["l1"], bias["se"])
-    print_table(title, ("", "value"), list(shown.items()))
+    words = ["L1 error", "L2 error", "reference", "inputs", *["scheme"] * bool(bias)]
+    print_table(title, ("", "value"), list(shown.items()), words)
     for sentence in result.get("warnings", ()):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
+
+
+def _loading(result: dict[str, Any]) -> dict[str, str]:
+    """It comes before the clock of the run."""
+    taken = result.get("import_seconds")
+    return {} if taken is None else {"before it, loading PyTorch": duration(taken)}
 
 
 def _in_units(result: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from feynkac.errors import InputError
+from feynkac.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from feynkac.families.domain import Domain
@@ -83,9 +84,10 @@ def parse_scheme(text: str) -> "Scheme | None":
     named = [kind for kind in known if match and kind.startswith(match[1])]
     exact = [kind for kind in named if match and kind == match[1]]
     if not match or len(exact or named) != 1:
+        meant = did_you_mean(text.partition(":")[0], known) if not named else ""
         raise InputError(
             f"unknown scheme {text!r}; expected auto, or one of {', '.join(sorted(known))}, "
-            "followed by :STEPS, as in log-ode:3."
+            f"followed by :STEPS, as in log-ode:3.{meant}"
         )
     cls = known[(exact or named)[0]]
     found: Scheme = cls(steps=int(match[2])) if match[2] else cls()

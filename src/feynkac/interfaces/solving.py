@@ -1,7 +1,6 @@
 """The command `solve`: one run or several, in this process or on Ray."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,14 +20,14 @@ from feynkac.interfaces.application import (
 )
 from feynkac.interfaces.jobs import Job, Place, absolute_spec
 from feynkac.interfaces.parsing import parse_family, parse_scheme, parse_seeds
+from feynkac.phases import Listener, enter, listening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from feynkac.families.family import Family
     from feynkac.methods import Method
     from feynkac.solution import Solution
-    from feynkac.training.loop import Progress
 
 
 @command
@@ -79,44 +78,58 @@ def solve(
     A budget counts from the start of the command to the saved result, except for the few seconds
     in which torch is imported.
     """
-    clock = Clock()
-    import torch  # noqa: F401  (seconds, before the clock of the budget starts)
+    from feynkac.display import screen
 
-    loading, clock = clock.spent(), Clock()
-    choices = {"scheme": parse_scheme(scheme), "batch_size": batch_size, "paths": paths}
-    asked = _find_method(method, preset).with_fields(
-        {name: value for name, value in choices.items() if value is not None}
-    )
-    training = {
-        "steps": steps,
-        "budget": budget,
-        "device": device,
-        "compile": compiling,
-        "workers": workers,
-    }
     if parallel and workers is not None:
         raise InputError("--parallel gives every run one worker; omit --workers.")
     if retrain and (parallel or workers is not None):
         raise InputError("--retrain is for runs in this process; omit --parallel and --workers.")
     single = seeds is None and len(family) == 1 and not parallel
-    jobs = [
-        _make_job(
-            parse_family(spec, dim, field, domain),
-            spec,
-            asked,
-            training | {"seed": each},
-            out,
-            single,
-            retrain,
-        )
-        for spec in family
-        for each in (parse_seeds(seeds) if seeds is not None else (seed,))
-    ]
+    each = parse_seeds(seeds) if seeds is not None else (seed,)
+    runs = [(spec, number) for spec in family for number in each]
     place = Place(address, dashboard)
     distributed = workers is not None or (place != Place() and not parallel)
+    with screen([""] if single else [f"{spec}, seed {n}" for spec, n in runs]) as lines:
+        loading = _load(lines[0])
+        clock = Clock()
+        choices = {"scheme": parse_scheme(scheme), "batch_size": batch_size, "paths": paths}
+        asked = _find_method(method, preset).with_fields(
+            {name: value for name, value in choices.items() if value is not None}
+        )
+        training = {
+            "steps": steps,
+            "budget": budget,
+            "device": device,
+            "compile": compiling,
+            "workers": workers,
+        }
+        jobs = []
+        for line, (spec, number) in zip(lines, runs, strict=True):
+            with listening(line):
+                chosen = parse_family(spec, dim, field, domain)
+                settings = training | {"seed": number}
+                jobs.append(_make_job(chosen, spec, asked, settings, out, single, retrain))
+        before = [job.finished() and not retrain for job in jobs]
+        if single:
+            solution = _carry_out(jobs[0], distributed, place, lines[0], clock)
+        elif parallel:
+            errors = _solve_parallel(jobs, place, lines)
+        else:
+            errors = _solve_in_turn(jobs, distributed, place, lines)
     if single:
-        return _solve_one(jobs[0], distributed, place, clock, loading, as_json)
-    return _solve_many(jobs, distributed, parallel, place, as_json)
+        times = {"wall_seconds": clock.spent(), "import_seconds": loading}
+        return _show_one(jobs[0], solution, times, before[0], as_json)
+    return _show_many(jobs, errors, before, as_json)
+
+
+def _load(line: Listener) -> float:
+    """Import torch, which takes seconds; they are not part of a budget."""
+    clock = Clock()
+    with listening(line):
+        enter("loading PyTorch")
+    import torch  # noqa: F401
+
+    return clock.spent()
 
 
 def _find_method(name: str | None, preset: Path | None) -> "Method":
@@ -150,50 +163,42 @@ def _make_job(
 
 
 def _carry_out(
-    job: Job,
-    distributed: bool,
-    place: Place,
-    report: "Callable[[Progress], Any]",
-    clock: Clock | None = None,
+    job: Job, distributed: bool, place: Place, line: Listener, clock: Clock | None = None
 ) -> "Solution":
     if distributed and not job.finished():
+        from feynkac.interfaces.console import reporter
         from feynkac.interfaces.ray.training import distribute
 
-        distribute(job, report, place)
-    return job.execute(report, clock)
+        distribute(job, reporter(line), place)
+    with listening(line):
+        return job.execute(clock=clock)
 
 
-def _solve_one(
-    job: Job, distributed: bool, place: Place, clock: Clock, loading: float, as_json: bool
+def _show_one(
+    job: Job, solution: "Solution", times: dict[str, float], before: bool, as_json: bool
 ) -> None:
-    from feynkac.interfaces.console import print_errors, training_display
+    from feynkac.interfaces.console import print_errors
 
-    with training_display() as report:
-        solution = _carry_out(job, distributed, place, report, clock)
-    times = {"wall_seconds": clock.spent(), "import_seconds": loading}
     curve = _draw_error_curve(solution, job.folder)
-    result = _summary(solution, job.folder) | times
+    result = _summary(solution, job.folder) | times | {"already_finished": before}
     if as_json:
         return print_json(result)
     print_errors(f"{job.run.family.name}, method {job.run.method.kind}", result)
+    if before:
+        typer.echo(f"already finished, answered from {job.folder}; --retrain starts over")
     return typer.echo(f"saved in {job.folder}" + (f", error curve in {curve}" if curve else ""))
 
 
-def _solve_many(
-    jobs: "Sequence[Job]", distributed: bool, parallel: bool, place: Place, as_json: bool
+def _show_many(
+    jobs: "Sequence[Job]", errors: dict[int, FeynkacError], before: "Sequence[bool]", as_json: bool
 ) -> None:
-    """Solve all jobs; if one fails, the others still run."""
-    from feynkac.interfaces.console import runs_display
-
-    with runs_display([job.name for job in jobs]) as show:
-        if parallel:
-            from feynkac.interfaces.ray.many import solve_parallel
-
-            errors = solve_parallel(jobs, show, place)
-        else:
-            errors = _solve_in_turn(jobs, distributed, place, show)
-    solved = [job for i, job in enumerate(jobs) if i not in errors]
-    runs = [_summary(replace(job, retrain=False).execute(), job.folder) for job in solved]
+    """What became of all jobs; the first error, if there is one, comes last."""
+    runs = [
+        _summary(replace(job, retrain=False).execute(), job.folder)
+        | {"already_finished": before[i]}
+        for i, job in enumerate(jobs)
+        if i not in errors
+    ]
     spread = {name: _spread(runs, name) for name in dict.fromkeys(r["family"] for r in runs)}
     failed = [
         {"family": jobs[i].run.family.name, "seed": jobs[i].run.training.seed, "error": str(e)}
@@ -207,16 +212,27 @@ def _solve_many(
         raise type(error)(f"{jobs[i].name}: {error}")
 
 
+def _solve_parallel(
+    jobs: "Sequence[Job]", place: Place, lines: "Sequence[Listener]"
+) -> dict[int, FeynkacError]:
+    from feynkac.interfaces.console import reporter
+    from feynkac.interfaces.ray.many import solve_parallel
+
+    reports = [reporter(line) for line in lines]
+    return solve_parallel(jobs, lambda run, progress: reports[run](progress), place)
+
+
 def _solve_in_turn(
     jobs: "Sequence[Job]",
     distributed: bool,
     place: Place,
-    show: "Callable[[int, Progress], Any]",
+    lines: "Sequence[Listener]",
 ) -> dict[int, FeynkacError]:
+    """Solve all jobs; if one fails, the others still run."""
     errors: dict[int, FeynkacError] = {}
     for i, job in enumerate(jobs):
         try:
-            _carry_out(job, distributed, place, partial(show, i))
+            _carry_out(job, distributed, place, lines[i])
         except Interrupted:
             raise
         except FeynkacError as error:
@@ -238,6 +254,7 @@ def _spread(runs: list[dict[str, Any]], family: str) -> dict[str, Any]:
 
 def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -> None:
     from feynkac.analysis.rounding import figure
+    from feynkac.display import duration
     from feynkac.interfaces.console import print_table
 
     rows = [
@@ -246,17 +263,19 @@ def _print_runs(runs: list[dict[str, Any]], spread: dict[str, dict[str, Any]]) -
             str(run["seed"]),
             figure(run["l1"], run["l1_se"]),
             str(run["steps"]),
-            f"{run['seconds']:.1f}",
-            run["run"],
+            duration(run["seconds"]),
+            "–" if run["training_seconds"] is None else duration(run["training_seconds"]),
+            run["run"] + (" (already finished)" if run["already_finished"] else ""),
         )
         for run in runs
     ]
-    print_table("Runs", ("family", "seed", "L1 ± s.e.", "steps", "seconds", "folder"), rows)
+    columns = ("family", "seed", "L1 ± s.e.", "steps", "time", "training", "folder")
+    print_table("Runs", columns, rows, ("L1 error", "s.e."))
     means = [
         (name, str(found["seeds"]), figure(found["mean"], found["sd"]))
         for name, found in spread.items()
     ]
-    print_table("Over the seeds", ("family", "seeds", "mean L1 ± s.d."), means)
+    print_table("Over the seeds", ("family", "seeds", "mean L1 ± s.d."), means, ("s.d.",))
 
 
 def _summary(solution: "Solution", folder: Path) -> dict[str, Any]:

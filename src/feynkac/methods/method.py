@@ -7,7 +7,6 @@ r"""A method: all choices that turn a family into a trained network.
 frozen dataclass for a method of your own; `examples/plain_adam.py` is a small one.
 """
 
-import difflib
 from abc import abstractmethod
 from dataclasses import fields, replace
 from typing import Annotated, Any, Self
@@ -26,6 +25,7 @@ from feynkac.networks.network import Network
 from feynkac.parts import Part, kinds
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.suggestions import did_you_mean
 from feynkac.training.objective import Objective
 from feynkac.training.optimisers.optimiser import Optimiser
 from feynkac.training.schedules import Schedule
@@ -33,6 +33,8 @@ from feynkac.training.settings import Training, one_sentence
 
 unset: Any = None
 """The value of a field that `resolve` fills in."""
+SOLVE = {"out", "progress", "report", "retrain", "tracker"}
+"""Further keywords of `solve`, which a mistyped setting may mean."""
 Chosen = WrapValidator(lambda value, check: unset if value is unset else check(value))
 """Marks such a field: its type is what a resolved method has there."""
 
@@ -140,7 +142,10 @@ def find_method(method: "Method | str") -> Method:
         return method
     known = kinds(Method)
     if method not in known:
-        raise InputError(f"unknown method {method!r}; there are: {', '.join(sorted(known))}.")
+        meant = did_you_mean(method, known)
+        raise InputError(
+            f"unknown method {method!r}; there are: {', '.join(sorted(known))}.{meant}"
+        )
     found: Method = known[method]()
     return found
 
@@ -160,8 +165,7 @@ def divide(method: Method, given: dict[str, Any]) -> tuple[Method, dict[str, Any
     known = own | {field.name for field in fields(Training)}
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else "."
-            raise InputError(f"{method.kind!r} has no setting called {name!r}{hint}")
+            meant = did_you_mean(name, known | SOLVE)
+            raise InputError(f"{method.kind!r} has no setting called {name!r}.{meant}")
     chosen = method.with_fields({k: v for k, v in given.items() if k in own})
     return chosen, {k: v for k, v in given.items() if k not in own}

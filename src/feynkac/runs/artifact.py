@@ -108,6 +108,12 @@ class Manifest(BaseModel):
     """What is wrong with the result, one sentence each."""
     files: dict[str, str] = Field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        method = self.run.method.kind
+        return (
+            f"Manifest of {self.family.name}, method {method}, {self.steps} steps, {self.created}"
+        )
+
     @property
     def family(self) -> FamilyRecord:
         """The family's name and fields."""

@@ -36,7 +36,9 @@ from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, strike_shap
 class Bachelier(
     Family, ExactSampler, Rate, Pays, AdditiveNoise, ClosedForm, NamedGreeks, Quoted, Shaped
 ):
-    """European option on a forward; inputs x, t (time to maturity), sigma, rate, strike.
+    """European option on a forward with normal noise.
+
+    Inputs x, t (time to maturity), sigma, rate, strike.
 
     Example:
         >>> f = Bachelier()

@@ -24,7 +24,9 @@ from feynkac.families.shapes import (
 
 @dataclass(frozen=True)
 class BlackScholesMerton(European, Quoted, Shaped):
-    """European option; inputs x, t (time to maturity), sigma, rate, dividend, strike.
+    """European option with interest and dividends.
+
+    Inputs x, t (time to maturity), sigma, rate, dividend, strike.
 
     Example:
         >>> f = BlackScholesMerton()

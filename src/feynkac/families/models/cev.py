@@ -55,7 +55,9 @@ KINKED: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Cev(Family, OwnSteps, Rate, Pays, ClosedForm, Quoted, Shaped, Elastic):
-    """European option on a forward price; inputs x, t, sigma, beta, rate, strike.
+    """European option on a forward, constant elasticity of variance.
+
+    Inputs x, t, sigma, beta, rate, strike.
 
     Example:
         >>> f = Cev()

@@ -40,7 +40,9 @@ from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shap
 
 @dataclass(frozen=True)
 class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, Shaped):
-    """European option; inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
+    """European option, Heston's stochastic variance.
+
+    Inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
 
     Example:
         >>> f = Heston()

@@ -41,7 +41,9 @@ from feynkac.families.shapes import Monotone, Shape, Shaped, quoted_shapes, stri
 
 @dataclass(frozen=True)
 class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped, Elastic):
-    """European option; inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
+    """European option, SABR's stochastic volatility.
+
+    Inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
 
     Example:
         >>> Sabr().domain.dim

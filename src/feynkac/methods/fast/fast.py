@@ -35,6 +35,7 @@ from feynkac.methods.method import Chosen, Method, unset
 from feynkac.methods.space import Space, Values
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
+from feynkac.phases import enter
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.line_labels import found_to_jump, slopes_hold
 from feynkac.sampling.noise.sobol import Sobol
@@ -102,6 +103,7 @@ class Fast(Method):
         if grid := self.grid or self._chosen_grid(family, allowance):
             scheme, noise = self.scheme or suitable_scheme(family), self.noise or Sobol()
             return replace(self, grid=grid, scheme=scheme, noise=noise, paths=self.paths or 512)
+        enter("choosing the scheme")
         scheme = self.scheme or choose_scheme(family, allowance.share(SCHEME_SHARE))
         scheme.check(family)
         return replace(self, scheme=scheme)
@@ -115,6 +117,7 @@ class Fast(Method):
         few = seen.size(family.domain) <= FEW_INPUTS
         if few or not sloped or found_to_jump(family, self.scheme):
             return seen
+        enter("looking for directions that matter")
         return choose_subspaces(family, self.scheme, allowance, seen.symmetries)
 
     @property
@@ -126,6 +129,7 @@ class Fast(Method):
             return self
         normals = self.scheme.draws * label_normals(family, self.scheme)
         paths = 512 if few else _affordable_paths(normals)
+        enter("choosing the noise")
         rest = allowance.share(NOISE_SHARE)
         noise = self.noise or choose_noise(family, self.scheme, paths, rest)
         if isinstance(noise, Trapezoid):
@@ -135,7 +139,10 @@ class Fast(Method):
     def _chosen_grid(self, family: Family, allowance: Allowance) -> Grid | None:
         """None where something is said about paths: then they are wanted."""
         by_hand = (self.scheme, self.noise, self.paths) != (unset, unset, unset)
-        return None if by_hand else choose_grid(family, allowance.share(GRID_SHARE))
+        if by_hand:
+            return None
+        enter("trying a grid")
+        return choose_grid(family, allowance.share(GRID_SHARE))
 
     def _with_network(self, family: Family, few: bool, seen: Seen) -> Self:
         inputs = seen.size(family.domain)
@@ -192,6 +199,7 @@ class Fast(Method):
         chosen = replace(self, scale_inputs=inputs)
         if not balance or self.grid:
             return chosen
+        enter("choosing the number of paths")
         training = Training(steps=1)
         state = begin(self.architecture, self.optimiser, family, training, device)
         objective = chosen.objective(family, state.network, training)
@@ -223,6 +231,7 @@ class Fast(Method):
         """Those of the grid, if there is one."""
         if not self.grid:
             return None
+        enter("making labels on the grid")
         grid = self.grid if sets is None else replace(self.grid, sets=sets)
         return make_table(family, grid, make_generator(training.seed, "table"), allowance)
 
