@@ -109,8 +109,8 @@ def answer(data: Any) -> Response:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's scalars and arrays that orjson does not take as they are."""
-    return value.tolist()
+    """Numpy's arrays that orjson does not take as they are."""
+    return value.tolist() if value.ndim else value[()]
 
 
 def _problem(problem: Problem) -> Response:

@@ -4,6 +4,7 @@
 torch. A request of a hundred points has no time for them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,13 +161,14 @@ def _lead(
     given: Sequence[tuple[Place, tuple[int, ...], Array]], most: int, field: str
 ) -> tuple[int, ...]:
     """The common leading axes of all values."""
+    leads = {lead for _, lead, _ in given if lead}
     try:
-        lead = np.broadcast_shapes(*(lead for _, lead, _ in given))
+        lead = leads.pop() if len(leads) == 1 else np.broadcast_shapes(*leads)
     except ValueError:
         shapes = ", ".join(f"{place.name} {lead}" for place, lead, _ in given)
         text = f"the shapes of the inputs do not broadcast: {shapes}."
         raise bad_value(Fault(field, shapes, text)) from None
-    count = int(np.prod(lead))
+    count = math.prod(lead)
     if not 1 <= count <= most:
         text = f"{field} has {count} points; send 1 to {most} in one request."
         raise bad_value(Fault(field, count, text, [1, most]))
