@@ -45,7 +45,7 @@ def ask(operation, mode: GenerationMode, examples: int, found: Counter) -> None:
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def each(case):
-        answer = case.call()
+        answer = case.call(timeout=60)
         found[answer.status_code] += 1
         case.validate_response(answer, checks=CHECKS)
 

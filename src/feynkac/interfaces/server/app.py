@@ -38,7 +38,7 @@ from feynkac.interfaces.server.requests import (
     ValueBody,
 )
 from feynkac.interfaces.server.schema import openapi
-from feynkac.interfaces.server.served import JOB_SECONDS, Served
+from feynkac.interfaces.server.served import JOB_SECONDS, MAP_INPUTS, Served
 
 AT_ONCE = 1000
 """Points whose values are computed in the event loop: quicker than a thread can be woken."""
@@ -170,7 +170,10 @@ def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity) -> None:
         id: str, request: Request, inputs: str = "256", output: str = "0"
     ) -> Response:
         served = offer.find(id)
-        count, index = _query(request, "inputs", 256, 16, 2048), _query(request, "output", 0, 0)
+        count, index = _query(request, "inputs", 256, 16), _query(request, "output", 0, 0)
+        if count not in MAP_INPUTS:
+            text = f"inputs = {count} must be one of {', '.join(map(str, MAP_INPUTS))}."
+            raise bad_value(Fault("inputs", count, text, list(MAP_INPUTS)))
         return answer(await jobs.run(lambda: served.error_map(count, index)))
 
     @app.get("/v1/runs", summary="Runs that can be followed")

@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from feynkac.interfaces.server import requests
 from feynkac.interfaces.server.offer import Offer
 from feynkac.interfaces.server.problems import CONTENT_TYPE
+from feynkac.interfaces.server.served import MAP_INPUTS
 
 MODELS = (
     requests.ValueBody,
@@ -48,7 +49,7 @@ REASONS = {
     "422": "A field is wrong; `errors` names it, its value and what is allowed",
     "503": "Over capacity, or it took too long; Retry-After says when to try again",
 }
-RANGES = {"inputs": (16, 2048, 256), "output": (0, 10**6, 0), "after": (0, 10**6, 0)}
+RANGES = {"output": (0, 10**6, 0), "after": (0, 10**6, 0)}
 """Of whole numbers in queries: lowest, highest, default."""
 
 
@@ -72,6 +73,8 @@ def _complete(path: str, operation: dict[str, Any], offer: Offer) -> None:
         if parameter["name"] == "id":
             known = offer.runs if path.startswith("/v1/runs") else offer.solutions
             parameter["schema"] = {"type": "string", "enum": sorted(known) or ["none"]}
+        elif parameter["name"] == "inputs":
+            parameter["schema"] = {"type": "integer", "enum": list(MAP_INPUTS), "default": 256}
         elif parameter["name"] in RANGES:
             low, high, default = RANGES[parameter["name"]]
             bounds = {"minimum": low, "maximum": high, "default": default}

@@ -47,7 +47,9 @@ MOST_DRAWS = 1000  # of a posterior that are sent
 LONGEST_CURVE, LONGEST_SIDE = 101, 41  # points of an axis, if nothing is said
 JOB_SECONDS = 30.0
 """After which a long computation is given up."""
-MAP_EFFORT = Effort(seconds=0.02)
+MAP_EFFORT = Effort(seconds=0.01)
+MAP_INPUTS = (16, 64, 256, 1024)
+"""A few sizes of error maps, since each is computed once and kept."""
 Answer = dict[str, Any]
 
 
