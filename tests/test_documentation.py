@@ -30,6 +30,7 @@ BENCHMARKS = {
     "asking.py": ["--certificates=2", "--samples=1000"],
     "workers.py": ["--steps=3", "--rounds=1"],
     "calibration.py": ["--rounds=1"],
+    "service_load.py": ["--steps=2", "--seconds=1", "--soak=0.1"],
 }
 
 BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
@@ -130,6 +131,7 @@ def test_benchmarks_print_one_json_object(script):
         "asking.py": "ratio_at_equal_accuracy",
         "workers.py": "ratio",
         "calibration.py": "rows",
+        "service_load.py": "loads",
     }
     assert figure[script] in json.loads(result.stdout)
 

@@ -34,6 +34,7 @@ LAYERS = [
     {"solver"},
     {"control"},
     {"library"},
+    {"exporting"},
     {"tuning"},
     {"benchmarks"},
     {"reproduction"},
@@ -48,14 +49,17 @@ EXTRAS = {
     "optuna",
     "grpc",
     "fastapi",
+    "starlette",
     "uvicorn",
+    "uvloop",
+    "orjson",
     "onnx",
     "onnxscript",
     "onnxruntime",
     "tensorboard",
 }
 OUTER = {"interfaces", "plotting", "tuning", "benchmarks", "reproduction"}
-EDGE = OUTER | {"runs", "analysis"}
+EDGE = OUTER | {"runs", "analysis", "exporting"}
 
 
 def module_name(path):

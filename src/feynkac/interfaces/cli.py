@@ -15,6 +15,7 @@ from feynkac.interfaces import (  # noqa: F401
     listing,
     reproducing,
     searching,
+    sharing,
     solving,
 )
 from feynkac.interfaces.application import (
