@@ -28,6 +28,7 @@ LAYERS = [
     {"preparation", "execution"},
     {"solver"},
     {"control"},
+    {"exporting"},
     {"plotting"},
     {"tuning"},
     {"benchmarks"},
@@ -43,13 +44,16 @@ EXTRAS = {
     "optuna",
     "grpc",
     "fastapi",
+    "starlette",
     "uvicorn",
+    "uvloop",
+    "orjson",
     "onnx",
     "onnxscript",
     "onnxruntime",
 }
 OUTER = {"interfaces", "plotting", "tuning", "benchmarks", "reproduction"}
-EDGE = OUTER | {"runs", "analysis"}
+EDGE = OUTER | {"runs", "analysis", "exporting"}
 
 
 def module_name(path):

@@ -25,6 +25,7 @@ _NAMES = {
     "checks.checkup": "Checkup check",
     "control": "add_control",
     "errors": "ArtifactError FeynkacError FeynkacWarning InputError Interrupted NonFiniteError",
+    "exporting.export": "export",
     "families": """
         Absorbing AdditiveNoise AffineLinear Bachelier Barrier BasketPut Beta
         BlackScholes BlackScholesMerton BoundaryValue Box Cev Channel ClosedForm
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     from feynkac.errors import InputError as InputError
     from feynkac.errors import Interrupted as Interrupted
     from feynkac.errors import NonFiniteError as NonFiniteError
+    from feynkac.exporting.export import export as export
     from feynkac.families import Absorbing as Absorbing
     from feynkac.families import AdditiveNoise as AdditiveNoise
     from feynkac.families import AffineLinear as AffineLinear

@@ -30,6 +30,13 @@ EXTRAS = {
     "ray": "ray",
     "grpc": "ray",
     "optuna": "ray",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "orjson": "serve",
+    "uvloop": "serve",
+    "httptools": "serve",
 }
 """The extra that installs a module."""
 

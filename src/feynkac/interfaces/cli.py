@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from feynkac.errors import InputError
-from feynkac.interfaces import asking, authoring, reproducing, searching, solving  # noqa: F401
+from feynkac.interfaces import (  # noqa: F401
+    asking,
+    authoring,
+    reproducing,
+    searching,
+    sharing,
+    solving,
+)
 from feynkac.interfaces.application import (
     Json,
     RunFolder,

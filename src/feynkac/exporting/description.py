@@ -1,0 +1,114 @@
+"""From a trained network to its stages: order → roots, logarithms → normalise → layers → scale."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from feynkac.errors import InputError
+from feynkac.exporting.input_stages import Log, Normalise, Order, Root
+from feynkac.exporting.layer_stages import Activate, Affine, LayerNorm, Levels, Products, Scale
+from feynkac.exporting.stage import Chain, Stage
+from feynkac.networks.architecture import ACTIVATIONS, Layer, Linear
+from feynkac.networks.feed_forward import FeedForwardNetwork
+from feynkac.networks.multilevel import MultilevelNetwork
+from feynkac.networks.network import Network, Select
+from feynkac.networks.smooth import SmoothNetwork
+
+
+@torch.inference_mode(False)  # torch.export does not trace inference tensors
+@torch.no_grad()
+def describe(network: Network) -> Chain:
+    """The stages of a network, in float32 on the CPU, with copies of its numbers.
+
+    Raises:
+        InputError: its architecture is a user's own.
+
+    Example:
+        >>> [record["kind"] for record in describe(solution.network).records()][:3]
+        ['root', 'normalise', 'products']
+    """
+    stages = [*_inputs(network), *_core(network.core)]
+    return Chain([*stages, Scale(network.shift, network.scale)]).cpu().eval()
+
+
+def _inputs(network: Network) -> list[Stage]:
+    """What stands in front of the core."""
+    found: list[Stage] = [Order(network.places)] if network.places else []
+    size = len(network.mean)
+    if network.time is not None:
+        found.append(Root(_columns([network.time]), size, float(network.shortest)))
+    if network.logged:
+        found.append(Log(_columns(network.logged), size, float(network.smallest)))
+    found.append(Normalise(network.mean, network.divisor))
+    if network.combine is not None and network.center is not None:
+        found.append(Affine(network.combine, -(network.combine @ network.center)))
+    return found
+
+
+def _columns(places: Sequence[slice]) -> list[int]:
+    return [column for place in places for column in range(place.start, place.stop)]
+
+
+def _core(core: nn.Module) -> list[Stage]:
+    if isinstance(core, nn.Sequential):  # one of several outputs
+        inner, chosen = core
+        assert isinstance(chosen, Select)
+        stages = _core(inner)
+        unit = torch.eye(_outputs(stages))[chosen.index]
+        return [*stages, Affine(unit.unsqueeze(0))]
+    if isinstance(core, SmoothNetwork):
+        return _smooth(core)
+    if isinstance(core, FeedForwardNetwork):
+        return [stage for chain in _level(core.entry, core.layers) for stage in _stages(chain)]
+    if isinstance(core, MultilevelNetwork):
+        pairs = zip(core.entries, core.levels, strict=True)
+        return [Levels([_level(entry, level) for entry, level in pairs], core.residual)]
+    raise InputError(
+        f"a network of the architecture {type(core).__name__} cannot be exported; expected one of "
+        "Smooth, Multilevel or FeedForward."
+    )
+
+
+def _outputs(stages: Sequence[Stage]) -> int:
+    """Of the last map."""
+    last = stages[-1]
+    if isinstance(last, Levels):
+        *_, last = _stages(last.levels[0][-1])
+    assert isinstance(last, Affine)
+    return len(last.bias)
+
+
+def _smooth(core: SmoothNetwork) -> list[Stage]:
+    factors, hidden, last = core.layers()
+    found: list[Stage] = [Products(*(Affine(*f) for f in factors))] if factors else []
+    for number, layer in enumerate(hidden):
+        found += [Affine(*layer), Activate("silu", 0 if number else core.waves)]
+    return [*found, Affine(*last)]
+
+
+def _level(entry: nn.Module, layers: nn.Module) -> list[Chain]:
+    """The entry and every layer, each a chain."""
+    assert isinstance(entry, Linear)
+    assert isinstance(layers, nn.ModuleList)
+    return [Chain([Affine(entry.weight)]), *(Chain(_layer(layer)) for layer in layers)]
+
+
+def _layer(layer: nn.Module) -> list[Stage]:
+    assert isinstance(layer, Layer)
+    name = next(n for n, f in ACTIVATIONS.items() if f is layer.activation)
+    return [*_norm(layer.norm), Activate(name), Affine(layer.linear.weight, layer.linear.bias)]
+
+
+def _norm(norm: nn.Module) -> list[Stage]:
+    if isinstance(norm, nn.BatchNorm1d):
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        scale = norm.weight.double() / (norm.running_var.double() + norm.eps).sqrt()
+        shift = norm.bias.double() - norm.running_mean.double() * scale
+        return [Scale(shift.float(), scale.float())]
+    return [LayerNorm(norm)] if isinstance(norm, nn.LayerNorm) else []
+
+
+def _stages(chain: Chain) -> list[Stage]:
+    return [stage for stage in chain.stages if isinstance(stage, Stage)]
