@@ -1,21 +1,25 @@
 // Builds the page into the Python package: `npm ci && npm run build`. The result is committed, so
 // that nobody needs Node to install feynkac; CI builds it again and compares byte for byte.
 import { build } from "esbuild";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 // What nobody here uses of uPlot, and no bundler can see: its other kinds of paths (steps, bars,
-// splines), which it hangs on its constructor, and axes of dates. Without them it is 13 kB smaller.
+// splines), which it hangs on its constructor, axes of dates, and its legend. That is 15 kB.
 const UNUSED = [
   [/\nuPlot\.assign = [^]*?(?=\nexport \{)/, ""],
   [/\nfunction genTimeStuffs\(ms\) \{[^]*?\n\}/, "\nfunction genTimeStuffs() { return [[], [], noop]; }"],
   [/\nfunction fmtDate\(tpl, names\) \{[^]*?\n\}/, "\nfunction fmtDate() { return noop; }"],
-  [/\nconst engNames = \{[^]*?\n\};/, ""],
+  [/\nconst months = \[[^]*?\nconst engNames = \{[^]*?\n\};/, ""],
   [/\nfunction timeAxisVals\(tzDate, stamps\) \{[^]*?\n\}/, "\nfunction timeAxisVals() { return noop; }"],
   [/\nfunction tzDate\(date, tz\) \{[^]*?\n\}/, ""],
 ];
 const lean = {
   name: "lean-uplot",
-  setup: ({ onLoad }) =>
+  setup({ onLoad }) {
+    onLoad({ filter: /uPlot\.min\.css$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(/[^{}]*\.u-(legend|inline|series|title)[^{}]*\{[^}]*\}/g, ""),
+      loader: "css",
+    }));
     onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
       let contents = readFileSync(path, "utf8");
       for (const [old, lean] of UNUSED) {
@@ -24,27 +28,24 @@ const lean = {
         contents = next;
       }
       return { contents, loader: "js" };
-    }),
+    });
+  },
 };
 
-const out = "../src/feynkac/interfaces/web/dist";
+const home = "../src/feynkac/interfaces/web";
+const out = `${home}/dist`;
 const assets = `${out}/assets`;
 mkdirSync(assets, { recursive: true });
 
-await build({
-  entryPoints: { app: "src/main.tsx" },
-  outdir: assets,
-  bundle: true,
-  minify: true,
-  format: "iife",
-  target: "es2022",
-  jsx: "automatic",
-  jsxImportSource: "preact",
-  charset: "utf8",
-  legalComments: "none",
-  logLevel: "info",
-  plugins: [lean],
-});
+const common = { minify: true, target: "es2023", charset: "utf8", legalComments: "none", logLevel: "info" };
+const page = { ...common, bundle: true, format: "iife", jsx: "automatic", jsxImportSource: "preact", plugins: [lean] };
+
+await build({ ...page, entryPoints: { app: "src/main.tsx" }, outdir: assets });
+// What `feynkac report` embeds; its style is the page's.
+await build({ ...page, entryPoints: ["src/report.tsx"], outfile: `${home}/report.js` });
+rmSync(`${home}/report.css`);
+// The evaluation of a network alone, for programs in JavaScript.
+await build({ ...common, entryPoints: ["src/network.ts"], outfile: `${home}/network.js`, format: "esm" });
 
 copyFileSync("src/index.html", `${out}/index.html`);
 copyFileSync("src/icon.svg", `${assets}/icon.svg`);

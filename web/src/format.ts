@@ -65,6 +65,8 @@ export function ticks(values: number[]): string[] {
   const step = Math.abs((values[1] ?? 1) - (values[0] ?? 0)) || 1;
   const largest = Math.max(...values.map(Math.abs), 1e-300);
   if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? "0" : short(v, 4)));
-  const decimals = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
+  let decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const exact = (v: number) => Math.abs(Number(v.toFixed(decimals)) - v) < 1e-6 * step;
+  while (decimals < 8 && !values.every((v) => Number.isNaN(v) || exact(v))) decimals++;
   return values.map((v) => v.toFixed(decimals).replace("-", "−"));
 }

@@ -1,9 +1,8 @@
-// The page: an explorer in front of a server, or a report that carries its network.
+// The page that `feynkac serve` shows.
 import { render } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { App } from "./app";
 import { Connection, remoteSource, type Health } from "./remote";
-import { Report, type ReportData } from "./report";
 import "./style.css";
 import { useTheme } from "./theme";
 
@@ -14,7 +13,4 @@ function Explorer() {
   return <App source={source} theme={theme} onToggleTheme={toggle} health={health} />;
 }
 
-const embedded = document.getElementById("report");
-const root = document.getElementById("app")!;
-if (embedded) render(<Report data={JSON.parse(embedded.textContent!) as ReportData} />, root);
-else render(<Explorer />, root);
+render(<Explorer />, document.getElementById("app")!);

@@ -158,30 +158,25 @@ const STAGES: Record<string, (h: Jet, stage: any) => Jet> = {
       const m = mean(x);
       return x.map((z) => z - m);
     });
-    const spread = { v: times(c, c).v, d: times(c, c).d, e: times(c, c).e };
-    const square = parts(spread, (x) => new Float64Array(x.length).fill(mean(x)));
+    const square = parts(times(c, c), (x) => new Float64Array(x.length).fill(mean(x)));
     const inverse = each(square, square.v.keys(), (z) => {
       const r = 1 / Math.sqrt(z + epsilon);
       return [r, -0.5 * r ** 3, 0.75 * r ** 5];
     });
     return each(times(c, inverse), c.v.keys(), (z, i) => [bias[i] + weight[i] * z, weight[i], 0]);
   },
-  levels(h, { residual, levels }: { residual: boolean; levels: Stage[][] }) {
+  levels(h, { residual, levels }: { residual: boolean; levels: Stage[][][] }) {
     let total: Jet | null = null;
-    let above: Jet[] | null = null;
-    for (const stages of levels.toReversed()) {
-      const outputs: Jet[] = [];
-      let now = h;
-      for (const stage of stages) {
-        now = apply(now, stage);
-        if (stage.kind !== "linear") continue;
-        outputs.push(now);
-        const i = outputs.length; // the number of the next layer
-        if (residual && above && i >= 2 && above[2 * i - 2]) now = plus(now, above[2 * i - 2]!);
-      }
-      const last = outputs.at(-1)!;
-      total = total ? plus(total, last) : last;
-      above = outputs;
+    let above: Jet[] | null = null; // what the maps of the next deeper level made
+    for (const maps of levels.toReversed()) {
+      const made: Jet[] = [];
+      maps.forEach((stages, i) => {
+        let got = i === 0 ? h : made[i - 1]!;
+        if (residual && above && i >= 2) got = plus(got, above[2 * i - 2]!);
+        made.push(stages.reduce(apply, got));
+      });
+      total = total ? plus(total, made.at(-1)!) : made.at(-1)!;
+      above = made;
     }
     return total!;
   },

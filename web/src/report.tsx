@@ -1,4 +1,5 @@
 // A report: what was trained and how good it is, then the explorer on the embedded network.
+import { render } from "preact";
 import { useMemo } from "preact/hooks";
 import { App, Logo, ThemeButton } from "./app";
 import { ErrorProfiles } from "./errors_view";
@@ -7,6 +8,7 @@ import { localSource } from "./local";
 import type { Network } from "./network";
 import { Plot, type Line } from "./plot";
 import { entriesOf } from "./points";
+import "./style.css";
 import { useTheme } from "./theme";
 import { History } from "./training_view";
 import type { Certificate, ErrorMap, Numbers, Record_, Slice, Solution } from "./types";
@@ -33,7 +35,7 @@ export interface ReportData {
   history: Record_[];
 }
 
-export function Report({ data }: { data: ReportData }) {
+function Report({ data }: { data: ReportData }) {
   const [theme, toggle] = useTheme();
   const source = useMemo(() => data.network && localSource(data.solution, data.network), [data]);
   return (
@@ -116,3 +118,6 @@ function Curve({ curve, solution, theme }: { curve: ReportData["curves"][number]
     </figure>
   );
 }
+
+const embedded = document.getElementById("report")!;
+render(<Report data={JSON.parse(embedded.textContent!) as ReportData} />, document.getElementById("app")!);

@@ -105,8 +105,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     Console(width=width).print(table)
 
 
-def print_errors(title: str, result: dict[str, Any]) -> None:
-    """What `solve` and `error` found, as a table."""
+def error_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names and values of what `solve` and `error` found."""
     shown = {
         "L1 error, Eq. (9)": _l1_text(result),
         **_interval(result),
@@ -126,7 +126,12 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
         }
     if bias := result.get("discretisation"):
         shown["estimated error of the scheme"] = figure(bias["l1"], bias["se"])
-    print_table(title, ("", "value"), list(shown.items()))
+    return list(shown.items())
+
+
+def print_errors(title: str, result: dict[str, Any]) -> None:
+    """What `solve` and `error` found, as a table."""
+    print_table(title, ("", "value"), error_rows(result))
     for sentence in result.get("warnings", ()):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
 
