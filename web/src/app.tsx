@@ -24,6 +24,8 @@ const TABS: { view: View; name: string; server: boolean }[] = [
   { view: "training", name: "Training", server: true },
 ];
 
+const USES_POINT: View[] = ["curve", "surface", "calibrate"]; // these have controls beside them
+
 interface Props {
   source: Source;
   theme: Theme;
@@ -79,7 +81,7 @@ export function App({ source, theme, onToggleTheme, health, embedded = false }: 
       <Problem text={problem} />
       {solutions && !solution && <Empty source={source} theme={theme} onSolution={onSolution} />}
       {solution && state && (
-        <main>
+        <main class={USES_POINT.includes(state.view) ? "" : "alone"}>
           <nav class="tabs" role="tablist" aria-label="Views">
             {TABS.filter((tab) => source.server || !tab.server).map(({ view, name }) => (
               <button key={view} type="button" role="tab" aria-selected={state.view === view}
@@ -91,14 +93,14 @@ export function App({ source, theme, onToggleTheme, health, embedded = false }: 
             {(state.view === "curve" || state.view === "surface") && <Readout source={source} solution={solution} state={state} />}
             {!embedded && <Notes solution={solution} />}
           </div>
-          <aside>
+          {USES_POINT.includes(state.view) && <aside>
             {solution.outputs > 1 && (
               <Select label="Output" value={String(state.output)} onChange={(v) => onState({ output: Number(v) })}>
                 {Array.from({ length: solution.outputs }, (_, i) => <option key={i} value={i}>{i}</option>)}
               </Select>
             )}
             <Controls solution={solution} point={state.point} onPoint={onPoint} onReset={onReset} />
-          </aside>
+          </aside>}
         </main>
       )}
     </div>

@@ -172,7 +172,7 @@ function Smiles({ sheet, found, theme }: { sheet: Sheet; found: Calibration | nu
 function Posterior({ found, theme }: { found: Calibration; theme: string }) {
   return (
     <div class="multiples">
-      {Object.entries(found.posterior!.samples).map(([name, draws]) => {
+      {Object.entries(found.posterior!.draws).map(([name, draws]) => {
         const { middles, heights } = histogram(draws);
         return (
           <figure key={name}>

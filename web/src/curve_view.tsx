@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { css } from "./colour";
 import { csv, savePicture, saveText } from "./download";
-import { inputMeaning, quantityLabel, quantityMeaning, short, signed, symbol } from "./format";
+import { inputMeaning, quantityLabel, quantityMeaning, short, symbol } from "./format";
 import { useLatest } from "./latest";
 import { useNarrow } from "./narrow";
 import { Busy, InputSelect, Problem, QuantitySelect } from "./parts";
@@ -115,8 +115,7 @@ function toBars(x: number[], found: Certificate[], y: (c: Certificate) => number
 }
 
 function verdict(found: Certificate[]): string {
-  const within = found.filter((c) => Math.abs(c.network - c.value) <= c.half_width).length;
   const worst = found.reduce((a, b) => (Math.abs(b.network - b.value) > Math.abs(a.network - a.value) ? b : a));
-  return `${within} of ${found.length} simulated intervals contain the network's value; the largest difference is ` +
-    `${signed(worst.network - worst.value)} ± ${short(worst.half_width, 2)}.`;
+  return `The network differs from ${found.length} simulated values by at most ` +
+    `${short(Math.abs(worst.network - worst.value), 2)} ± ${short(worst.half_width, 2)}.`;
 }

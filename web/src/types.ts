@@ -102,7 +102,7 @@ export interface Calibration {
   model_error: number;
   posterior: null | {
     marginals: Record<string, { mean: number; std: number; interval: [number, number] }>;
-    samples: Record<string, number[]>;
+    draws: Record<string, number[]>;
     warnings?: string[];
   };
 }
