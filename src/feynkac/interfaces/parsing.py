@@ -219,6 +219,23 @@ def parse_given(texts: list[str]) -> dict[str, Any]:
 
 
 def _law(kind: str, arguments: str, text: str) -> Any:
+    try:
+        first, second = (float(part) for part in arguments.split(","))
+        return make_law(kind, first, second)
+    except ValueError:
+        raise InputError(
+            f"cannot read {text!r}; expected a number, or normal(mean,std), uniform(low,high), "
+            "lognormal(median,sigma) or beta(a,b)."
+        ) from None
+
+
+def make_law(kind: str, first: float, second: float) -> Any:
+    """A law of SciPy from its name and two numbers.
+
+    Example:
+        >>> float(make_law("uniform", 1.0, 3.0).mean())
+        2.0
+    """
     from scipy import stats
 
     laws: dict[str, Callable[[float, float], Any]] = {
@@ -227,16 +244,13 @@ def _law(kind: str, arguments: str, text: str) -> Any:
         "lognormal": lambda median, sigma: stats.lognorm(sigma, scale=median),
         "beta": lambda a, b: stats.beta(a, b),
     }
-    try:
-        first, second = (float(part) for part in arguments.split(","))
-        law = laws[kind](first, second)
-        if not (math.isfinite(first) and math.isfinite(second) and law.std() > 0.0):
-            raise ValueError
-    except (KeyError, ValueError):
+    known = kind in laws and math.isfinite(first) and math.isfinite(second)
+    law = laws[kind](first, second) if known else None
+    if law is None or not (law.std() > 0.0 and math.isfinite(law.std())):
         raise InputError(
-            f"cannot read {text!r}; expected a number, or normal(mean,std), uniform(low,high), "
-            "lognormal(median,sigma) or beta(a,b)."
-        ) from None
+            f"there is no law {kind}({first:g}, {second:g}); expected normal(mean, std), "
+            "uniform(low, high), lognormal(median, sigma) or beta(a, b)."
+        )
     return law
 
 

@@ -1,10 +1,12 @@
-"""Commands that give a finished run to others: export."""
+"""Commands that give runs to others: serve, export."""
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from feynkac.errors import ArtifactError, InputError
 from feynkac.interfaces.application import (
     Json,
     RunFolder,
@@ -13,6 +15,9 @@ from feynkac.interfaces.application import (
     load_solution,
     print_json,
 )
+
+if TYPE_CHECKING:
+    from feynkac.solution import Solution
 
 
 @command
@@ -38,3 +43,58 @@ def export(
     if as_json:
         return print_json({"file": str(path), "bytes": size})
     return typer.echo(f"wrote {path} ({size / 1000:.0f} kB)")
+
+
+@command
+def serve(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]…", help="Folders of runs; default: the pretrained library."),
+    ] = None,
+    port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="Another address needs a token.")] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with a token that all requests must carry.")
+    ] = None,
+    family: UserFamily = None,
+) -> None:
+    """Serve solutions over HTTP, with the explorer's page, until Ctrl-C."""
+    from feynkac.interfaces.server import running
+    from feynkac.interfaces.server.offer import make_offer
+
+    folders = [_existing(run) for run in runs] if runs else _library()
+    token = running.read_token(token_file) if token_file else None
+    offer = make_offer(folders, lambda folder: _load(folder, family))
+    names = ", ".join(offer.runs)
+
+    def announce(address: str) -> None:
+        typer.echo(f"serving {names} at {address} (Ctrl-C stops)", err=True)
+
+    running.serve(offer, host, port, token, announce)
+
+
+def _existing(run: Path) -> Path:
+    if not run.is_dir():
+        raise ArtifactError(f"there is no folder {run}; give folders written by solve.")
+    return run
+
+
+def _load(folder: Path, family: str | None) -> "Solution":
+    """A user's family is for those runs that were made with it."""
+    from feynkac.runs.artifact import read_artifact
+
+    built_in = family is None or read_artifact(folder)[0].family.built_in
+    return load_solution(folder, None if built_in else family)
+
+
+def _library() -> list[Path]:
+    """The folders of the pretrained library."""
+    try:
+        shelf = import_module("feynkac.library.shelf").open_shelf()
+    except ModuleNotFoundError:
+        names: list[str] = []
+    else:
+        names = shelf.names
+    if not names:
+        raise InputError("this installation has no pretrained solutions; name folders of runs.")
+    return [shelf.folder(name) for name in names]

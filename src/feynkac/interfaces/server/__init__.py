@@ -1,0 +1,1 @@
+"""The service: solutions over HTTP, and the explorer's page (extra `serve`)."""

@@ -1,0 +1,203 @@
+"""The routes of the service."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from feynkac import __version__
+from feynkac.errors import FeynkacError
+from feynkac.interfaces.server.capacity import Capacity
+from feynkac.interfaces.server.counters import CONTENT_TYPE as METRICS
+from feynkac.interfaces.server.guard import Access, Guard
+from feynkac.interfaces.server.offer import Offer
+from feynkac.interfaces.server.pages import Page, read_pages
+from feynkac.interfaces.server.problems import CONTENT_TYPE, Fault, Problem, bad_value, invalid
+from feynkac.interfaces.server.requests import (
+    Body,
+    CalibrateBody,
+    CertifyBody,
+    GreeksBody,
+    SliceBody,
+    UncertaintyBody,
+    ValueBody,
+)
+from feynkac.interfaces.server.schema import openapi
+from feynkac.interfaces.server.served import JOB_SECONDS, Served
+
+AT_ONCE = 1000
+"""Points whose values are computed in the event loop: quicker than a thread can be woken."""
+QUICK_SECONDS = 10.0
+B = TypeVar("B", bound=Body)
+Answering = Callable[[Served, B], dict[str, Any]]
+
+
+def make_app(offer: Offer, access: Access, pages: dict[str, Page] | None = None) -> Guard:
+    """The application, guarded."""
+    app = FastAPI(title="feynkac", version=__version__, docs_url=None, redoc_url=None)
+    guard = Guard(app, access)
+    quick = Capacity("slices and Greeks", running=2, waiting=64, seconds=QUICK_SECONDS)
+    jobs = Capacity("simulations and fits", running=2, waiting=8, seconds=JOB_SECONDS + 5.0)
+    _add_handlers(app)
+    _add_status(app, offer, guard, (quick, jobs))
+    _add_listing(app, offer, jobs)
+    _add_value(app, offer, guard, quick)
+    _add_posts(app, offer, quick, jobs)
+    _add_pages(app, read_pages() if pages is None else pages)
+    app.openapi = functools.cache(lambda: openapi(app, offer))  # type: ignore[method-assign]
+    return guard
+
+
+def answer(data: Any) -> Response:
+    """JSON; NaN and infinities become null."""
+    return Response(
+        orjson.dumps(data, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY),
+        media_type="application/json",
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Numpy's scalars and arrays that orjson does not take as they are."""
+    return value.tolist()
+
+
+def _problem(problem: Problem) -> Response:
+    return Response(problem.body(), problem.status, dict(problem.headers), media_type=CONTENT_TYPE)
+
+
+def _add_handlers(app: FastAPI) -> None:
+    @app.exception_handler(Problem)
+    async def refused(request: Request, problem: Problem) -> Response:
+        return _problem(problem)
+
+    @app.exception_handler(FeynkacError)
+    async def unusable(request: Request, error: FeynkacError) -> Response:
+        return _problem(bad_value(Fault("body", None, str(error))))
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> Response:
+        text = f"{request.method} {request.url.path[:100]}: {error.detail}; see /openapi.json."
+        return _problem(Problem(error.status_code, text, headers=error.headers or {}))
+
+
+def _add_status(app: FastAPI, offer: Offer, guard: Guard, capacities: tuple[Capacity, ...]) -> None:
+    @app.get("/healthz", summary="Is the server well?")
+    async def healthz() -> Response:
+        status = {"version": __version__, "solutions": len(offer.solutions)}
+        found = answer({"status": "draining" if offer.draining() else "ok", **status})
+        found.status_code = 503 if offer.draining() else 200
+        return found
+
+    @app.get("/metrics", summary="Counts and times, for Prometheus")
+    async def metrics() -> Response:
+        gauges = {"computations": float(sum(one.taken for one in capacities))}
+        text = guard.counters.text(gauges | {"solutions": float(len(offer.solutions))})
+        return Response(text, media_type=METRICS)
+
+
+def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity) -> None:
+    @app.get("/v1/solutions", summary="All solutions, their inputs and errors")
+    async def solutions() -> Response:
+        await jobs.run(offer.refresh)
+        return answer({"solutions": [one.description for one in offer.solutions.values()]})
+
+    @app.get("/v1/solutions/{id}", summary="One solution")
+    async def solution(id: str) -> Response:
+        return answer(offer.find(id).description)
+
+    @app.get("/v1/solutions/{id}/network", summary="The weights, as plain data")
+    async def network(id: str) -> Response:
+        served = offer.find(id)
+        content = await jobs.run(lambda: served.weights)
+        return Response(content, media_type="application/json")
+
+    @app.get("/v1/solutions/{id}/error-map", summary="The error over the domain, by simulation")
+    async def error_map(
+        id: str, request: Request, inputs: str = "256", output: str = "0"
+    ) -> Response:
+        served = offer.find(id)
+        count, index = _query(request, "inputs", 256, 16, 2048), _query(request, "output", 0, 0)
+        return answer(await jobs.run(lambda: served.error_map(count, index)))
+
+    @app.get("/v1/runs", summary="Runs that can be followed")
+    async def runs() -> Response:
+        return answer({"runs": offer.listed_runs()})
+
+    @app.get("/v1/runs/{id}/progress", summary="Errors measured while a run trains")
+    async def progress(id: str, request: Request, after: str = "0") -> Response:
+        first = _query(request, "after", 0, 0)
+        await jobs.run(offer.refresh)
+        return answer(await jobs.run(lambda: offer.progress(id, first)))
+
+
+def _query(request: Request, name: str, default: int, low: int, high: int = 10**6) -> int:
+    """A whole number from the query string."""
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and low <= int(text) <= high):
+        detail = f"{name} = {text[:20]!r} must be a whole number between {low} and {high}."
+        raise bad_value(Fault(name, text, detail, [low, high]))
+    return int(text)
+
+
+async def _read(request: Request, model: type[B]) -> B:
+    """The body, validated."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(415, f"expected the content type application/json, got {kind[:50]!r}.")
+    try:
+        return model.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def _add_value(app: FastAPI, offer: Offer, guard: Guard, quick: Capacity) -> None:
+    @app.post("/v1/solutions/{id}/value", summary="Values of u", openapi_extra=_of(ValueBody))
+    async def value(id: str, request: Request) -> Response:
+        served, body = offer.find(id), await _read(request, ValueBody)
+        flat = served.flat(body)
+        count = flat.size // flat.shape[-1]
+        guard.counters.points[id] += count
+        if count <= AT_ONCE and not body.closed_form:
+            return answer(served.value(flat))
+        return answer(await quick.run(lambda: served.value(flat, body.closed_form)))
+
+
+def _add_posts(app: FastAPI, offer: Offer, quick: Capacity, jobs: Capacity) -> None:
+    def add(
+        path: str, summary: str, model: type[B], answering: Answering[B], capacity: Capacity
+    ) -> None:
+        async def endpoint(id: str, request: Request) -> Response:
+            served, body = offer.find(id), await _read(request, model)
+            return answer(await capacity.run(lambda: answering(served, body)))
+
+        route = app.post(f"/v1/solutions/{{id}}/{path}", summary=summary, openapi_extra=_of(model))
+        endpoint.__name__ = path
+        route(endpoint)
+
+    add("greeks", "Values and derivatives", GreeksBody, Served.greeks, quick)
+    add("slice", "A curve or surface", SliceBody, Served.slice, quick)
+    add("certify", "Values checked by simulation", CertifyBody, Served.certify, jobs)
+    add("calibrate", "Parameters from quotes", CalibrateBody, Served.calibrate, jobs)
+    add("uncertainty", "u for random inputs", UncertaintyBody, Served.uncertainty, jobs)
+
+
+def _of(model: type[Body]) -> dict[str, Any]:
+    """Which body an operation takes; `schema.py` puts the model in its place."""
+    reference = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": reference}}}
+    }
+
+
+def _add_pages(app: FastAPI, pages: dict[str, Page]) -> None:
+    @app.get("/{path:path}", include_in_schema=False)
+    async def page(path: str) -> Response:
+        found = pages.get(path)
+        if found is None:
+            raise Problem(404, f"there is no page /{path[:100]}.")
+        caching = {"Cache-Control": "no-cache"}
+        return Response(found.content, headers=caching, media_type=found.media_type)
