@@ -1,5 +1,5 @@
 // A heat map on a canvas, with contour lines, axes and the bar that explains its colours.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { css, ramp } from "./colour";
 import { short, ticks } from "./format";
 import type { Numbers } from "./types";
@@ -35,13 +35,13 @@ export function Heat(props: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const newest = useRef(props);
   newest.current = props;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (props.canvas) props.canvas.current = canvas.current;
     const observer = new ResizeObserver(() => draw(canvas.current!, newest.current));
     observer.observe(canvas.current!.parentElement!);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => draw(canvas.current!, props), [
+  useLayoutEffect(() => draw(canvas.current!, props), [
     props.table, props.marker[0], props.marker[1], props.theme, props.valueLabel, props.height,
   ]);
   const where = (event: MouseEvent) => inside(canvas.current!, props, event);

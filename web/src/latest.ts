@@ -1,5 +1,5 @@
 // The answer to the newest question, and never to an older one.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Latest<T> {
   /** The last answer; it belongs to `key`. */
@@ -10,26 +10,21 @@ export interface Latest<T> {
   error: string;
 }
 
-/** Ask once per frame at most; a newer question aborts the older one. A null key asks nothing. */
+/** Ask at once; a newer question aborts the older one. A null key asks nothing. */
 export function useLatest<T>(key: string | null, ask: (signal: AbortSignal) => Promise<T>): Latest<T> {
   const [found, setFound] = useState<Omit<Latest<T>, "busy">>({ data: null, key: "", error: "" });
   const question = useRef(ask);
   question.current = ask;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (key === null) return;
     const controller = new AbortController();
     const { signal } = controller;
-    const frame = requestAnimationFrame(() => {
-      question.current(signal).then(
-        (data) => signal.aborted || setFound({ data, key, error: "" }),
-        (error) => signal.aborted || setFound((old) => ({ ...old, key, error: String(error.message) })),
-      );
-    });
-    return () => {
-      cancelAnimationFrame(frame);
-      controller.abort();
-    };
+    question.current(signal).then(
+      (data) => signal.aborted || setFound({ data, key, error: "" }),
+      (error) => signal.aborted || setFound((old) => ({ ...old, key, error: String(error.message) })),
+    );
+    return () => controller.abort();
   }, [key]);
 
   return { ...found, busy: key !== null && found.key !== key };

@@ -1,5 +1,5 @@
 // A line plot by uPlot: lines, points with error bars, and a marker at the current input.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css } from "./colour";
@@ -66,7 +66,7 @@ export function Plot(props: Props) {
     props.lines.map(({ label, colour, dash, dots }) => [label, colour, dash, dots]),
   ]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const made = new uPlot(options(props, host.current!.clientWidth, extras), data, host.current!);
     plot.current = made;
     if (props.canvas) props.canvas.current = made.ctx.canvas;
@@ -81,7 +81,7 @@ export function Plot(props: Props) {
     };
   }, [structure]);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     plot.current?.setData(data);
   }, [props.x, props.marker, props.bars, ...props.lines.map((line) => line.values)]);
 

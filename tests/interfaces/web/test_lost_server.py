@@ -1,11 +1,9 @@
 """A server that goes away and comes back, and one that is asked for a training under way."""
 
 import subprocess
-import sys
 
 import pytest
-
-from .conftest import Server, Watched
+from browsing import FEYNKAC, Server, Watched
 
 
 def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
@@ -31,9 +29,8 @@ def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
 @pytest.mark.slow
 def test_a_training_is_followed_to_its_end(browser, tmp_path):
     folder = tmp_path / "night"
-    command = [sys.executable, "-m", "feynkac.interfaces.cli", "solve", "black-scholes"]
     training = subprocess.Popen(
-        [*command, "--steps", "200", "--batch-size", "64", "--out", str(folder)],
+        [*FEYNKAC, "solve", "black-scholes", "--steps", "200", "--batch-size", "64", "--out", str(folder)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
