@@ -10,6 +10,7 @@ from pathlib import Path
 
 FEYNKAC = [sys.executable, "-c", "from feynkac.interfaces.cli import main; main()"]
 
+
 @dataclass
 class Server:
     """`feynkac serve` in a process of its own."""

@@ -30,7 +30,7 @@ def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
 def test_a_training_is_followed_to_its_end(browser, tmp_path):
     folder = tmp_path / "night"
     training = subprocess.Popen(
-        [*FEYNKAC, "solve", "black-scholes", "--steps", "200", "--batch-size", "64", "--out", str(folder)],
+        [*FEYNKAC, "solve", "black-scholes", "--steps=200", "--batch-size=64", f"--out={folder}"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -58,14 +58,14 @@ def report_data(solution: Solution, effort: Effort, report: Step) -> Data:
     network, note = _network(solution)
     tables = [_errors(solution, effort.error_inputs, lambda f: report(0.4 * f))]
     tables += _slopes(served)
-    tables.append(_certificates(served, one))
+    tables.append(_certificates(served))
     report(0.5)
     curves = _curves(served)
     report(0.7)
     found = one.error_map(effort.inputs) if effort.inputs else None
     report(1.0)
     manifest = solution.manifest
-    return plain(
+    whole: Data = plain(
         {
             "title": f"{manifest.family.name}: report of a run",
             "created": manifest.created,
@@ -80,6 +80,7 @@ def report_data(solution: Solution, effort: Effort, report: Step) -> Data:
             "history": manifest.history,
         }
     )
+    return whole
 
 
 def _network(solution: Solution) -> tuple[Data | None, str]:
@@ -107,7 +108,7 @@ def _slopes(served: Served) -> list[Data]:
         return []
     domain = served.solution.family.domain
     inputs = domain.sample(SAMPLE, make_generator(1, "report"), torch.float64)
-    at = {entry: inputs[:, i].tolist() for i, entry in enumerate(domain.entries)}
+    at: Data = {entry: inputs[:, i].tolist() for i, entry in enumerate(domain.entries)}
     names = list(served.solution.named_greeks) or [f"∂u/∂{n}" for n in domain.free]
     body = GreeksBody(at=at, quantities=names[:SLOPES], closed_form=True)
     found = served.greeks(body)
@@ -121,11 +122,11 @@ def _slopes(served: Served) -> list[Data]:
     return [_table("Values and derivatives", columns, rows, note)]
 
 
-def _certificates(served: Served, one: Solution) -> Data:
+def _certificates(served: Served) -> Data:
     """Independent estimates at random inputs."""
     domain = served.solution.family.domain
     inputs = domain.sample(CHECKED, make_generator(2, "report"), torch.float64)
-    at = {entry: inputs[:, i].tolist() for i, entry in enumerate(domain.entries)}
+    at: Data = {entry: inputs[:, i].tolist() for i, entry in enumerate(domain.entries)}
     found = served.certify(CertifyBody(at=at, seconds=SECONDS))["certificates"]
     rows = [
         [
@@ -138,13 +139,9 @@ def _certificates(served: Served, one: Solution) -> Data:
         for row, each in zip(inputs, found, strict=True)
     ]
     columns = ["input", "network", "estimate", "difference", "paths"]
-    note = f"Independent simulations at random inputs; intervals have {one_percent(found)} each."
+    sure = f"{100 * found[0]['confidence']:g} %"
+    note = f"Independent simulations at random inputs, each with its interval of {sure} confidence."
     return _table("Certificates", columns, rows, note)
-
-
-def one_percent(found: list[Data]) -> str:
-    """The confidence of certificates."""
-    return f"{found[0]['confidence']:.0%} confidence".replace("%", " %")
 
 
 def _short_point(at: Data) -> str:
@@ -179,11 +176,12 @@ def _curve(served: Served, at: Data, entry: str) -> Data:
     axis = Axis(name=entry, points=CURVE_POINTS)
     found = served.slice(SliceBody(over=[axis], at=at, quantities=["value"], closed_form=known))
     others = _short_point({name: value for name, value in at.items() if name != entry})
-    curve = {"slice": found, "at": others, "certificates": None, "points": []}
+    curve: Data = {"slice": found, "at": others, "certificates": None, "points": []}
     if known or served.description["coupled"]:
         return curve
     points = list(found["over"][0]["points"])[:: (CURVE_POINTS - 1) // (CERTIFIED - 1)]
-    body = CertifyBody(at={**at, entry: [float(p) for p in points]}, seconds=SECONDS)
+    moved: Data = {**at, entry: [float(p) for p in points]}
+    body = CertifyBody(at=moved, seconds=SECONDS)
     return curve | {"certificates": served.certify(body)["certificates"], "points": points}
 
 
