@@ -43,7 +43,7 @@ def header_text(solution: Solution, name: str) -> str:
     about = metadata(solution)
     dim = len(about["inputs"])
     out = Writing(here="a", size=dim, widest=dim)
-    out.write(describe(solution.network).records())
+    out.write(describe(solution).records())
     error = about["error"] or {}
     shown = ", ".join(f"{k} {v:.2g}" for k, v in error.items() if v is not None) or "unknown"
     words = {

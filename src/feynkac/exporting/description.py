@@ -14,22 +14,41 @@ from feynkac.networks.feed_forward import FeedForwardNetwork
 from feynkac.networks.multilevel import MultilevelNetwork
 from feynkac.networks.network import Network, Select
 from feynkac.networks.smooth import SmoothNetwork
+from feynkac.solution import Solution
+
+CHECKED = 64  # inputs at which stages and network are compared
+CLOSE = 1e-4  # relative to 1 + |u|; rounding is far below
 
 
 @torch.inference_mode(False)  # torch.export does not trace inference tensors
 @torch.no_grad()
-def describe(network: Network) -> Chain:
-    """The stages of a network, in float32 on the CPU, with copies of its numbers.
+def describe(solution: Solution) -> Chain:
+    """The stages of a solution's network, in float32 on the CPU, with copies of its numbers.
 
     Raises:
-        InputError: its architecture is a user's own.
+        InputError: its architecture is a user's own, or the stages do not give what it gives.
 
     Example:
-        >>> [record["kind"] for record in describe(solution.network).records()][:3]
+        >>> [record["kind"] for record in describe(solution).records()][:3]
         ['root', 'normalise', 'products']
     """
+    network = solution.network
     stages = [*_inputs(network), *_core(network.core)]
-    return Chain([*stages, Scale(network.shift, network.scale)]).cpu().eval()
+    found = Chain([*stages, Scale(network.shift, network.scale)]).cpu().eval()
+    _require_same(solution, found)
+    return found
+
+
+def _require_same(solution: Solution, found: Chain) -> None:
+    """So that a stage that was forgotten here cannot give wrong numbers elsewhere."""
+    inputs = solution.family.domain.sample(CHECKED, torch.Generator().manual_seed(0))
+    network = solution.network.eval()
+    expected = network(inputs.to(network.mean.device)).cpu()
+    if not ((found(inputs) - expected).abs() <= CLOSE * (1.0 + expected.abs())).all():
+        raise InputError(
+            "this network cannot be exported: its stages, written out, give other values than it "
+            "does; please report that."
+        )
 
 
 def _inputs(network: Network) -> list[Stage]:

@@ -42,7 +42,7 @@ class Program(nn.Module):
 @torch.inference_mode(False)
 def make_program(solution: Solution, greeks: bool, single: bool) -> Program:
     """The module to trace, in float64 unless `single`."""
-    chain = describe(solution.network)
+    chain = describe(solution)
     return Program(chain if single else chain.double(), first_greeks(solution) if greeks else None)
 
 

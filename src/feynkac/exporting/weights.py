@@ -21,7 +21,7 @@ def weights_record(solution: Solution) -> dict[str, Any]:
         {"name": name, "columns": columns, "sign": sign}
         for name, (columns, sign) in first_greeks(solution).items()
     ]
-    stages = describe(solution.network).records()
+    stages = describe(solution).records()
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -99,7 +99,7 @@ class Guard:
             await self._serve(scope, receive, secured)
         finally:
             self.counters.in_flight -= 1
-            route = getattr(scope.get("route"), "path", "other")
+            route = scope.get("route_path", getattr(scope.get("route"), "path", "other"))
             self.counters.count(route, status, time.perf_counter() - started)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:

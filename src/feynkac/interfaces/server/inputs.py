@@ -4,6 +4,7 @@
 torch. A request of a hundred points has no time for them.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,9 @@ class Inputs:
     places: dict[str, Place]
     low: Array
     high: Array
-    slack: Array
+    floor: Array
+    ceiling: Array
+    """The bounds, widened by rounding."""
     still: Array
     """Fixed values, NaN where an entry varies."""
 
@@ -53,7 +56,8 @@ class Inputs:
         given.sort(key=lambda one: one[0].index is not None)  # entries say more
         found = np.empty((*_lead(given, most, field), len(self.low)))
         found[...] = self.still
-        found[..., list(absent)] = 0.5 * (self.low + self.high)[list(absent)]
+        if absent:
+            found[..., list(absent)] = 0.5 * (self.low + self.high)[list(absent)]
         for place, lead, values in given:
             found[..., place.columns] = values.reshape((*lead, -1))
         self._require_all(found, field)
@@ -96,14 +100,15 @@ class Inputs:
             raise bad_value(Fault(f"{field}.{name}", None, text, self._range(int(gone.argmax()))))
 
     def _checked(self, found: Array, field: str, extrapolate: bool) -> Array:
-        good = (found >= self.low - self.slack) & (found <= self.high + self.slack)
+        good = (found >= self.floor) & (found <= self.ceiling)
         if extrapolate:
             good |= self.low < self.high
         if not good.all():
             raise self._outside(found, good, field)
         if extrapolate:
             return found
-        found = np.clip(found, self.low, self.high)
+        np.maximum(found, self.low, out=found)
+        np.minimum(found, self.high, out=found)
         if self.domain.rule is not None:
             self._require_allowed(found, field)
         return found
@@ -140,12 +145,14 @@ def make_inputs(domain: Domain) -> Inputs:
     """What is looked up in every request, computed once."""
     low, high = (side.numpy().astype(np.float64) for side in domain.bounds)
     names = [*domain.measures, *domain.entries]
+    slack = ROUNDING * np.maximum(np.abs(low), np.abs(high))
     return Inputs(
         domain,
         {name: domain.place(name) for name in names},
         low,
         high,
-        ROUNDING * np.maximum(np.abs(low), np.abs(high)),
+        low - slack,
+        high + slack,
         np.where(low < high, np.nan, low),
     )
 
@@ -154,13 +161,14 @@ def _lead(
     given: Sequence[tuple[Place, tuple[int, ...], Array]], most: int, field: str
 ) -> tuple[int, ...]:
     """The common leading axes of all values."""
+    leads = {lead for _, lead, _ in given if lead}
     try:
-        lead = np.broadcast_shapes(*(lead for _, lead, _ in given))
+        lead = leads.pop() if len(leads) == 1 else np.broadcast_shapes(*leads)
     except ValueError:
         shapes = ", ".join(f"{place.name} {lead}" for place, lead, _ in given)
         text = f"the shapes of the inputs do not broadcast: {shapes}."
         raise bad_value(Fault(field, shapes, text)) from None
-    count = int(np.prod(lead))
+    count = math.prod(lead)
     if not 1 <= count <= most:
         text = f"{field} has {count} points; send 1 to {most} in one request."
         raise bad_value(Fault(field, count, text, [1, most]))

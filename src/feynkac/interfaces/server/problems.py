@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -29,14 +29,19 @@ class Fault:
         return plain if self.allowed is None else plain | {"allowed": self.allowed}
 
 
-@dataclass(frozen=True)
 class Problem(Exception):  # noqa: N818  (its name in RFC 9457)
     """What the client is told in place of an answer."""
 
-    status: int
-    detail: str
-    faults: Sequence[Fault] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        faults: Sequence[Fault] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.faults = status, detail, faults
+        self.headers = headers or {}
 
     def body(self) -> bytes:
         """As JSON."""

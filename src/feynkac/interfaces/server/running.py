@@ -110,6 +110,7 @@ def serve(
             log_level="warning",
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=DRAIN_SECONDS,
         )

@@ -1,5 +1,6 @@
 """One solution and the answers that the service gives about it, as plain data."""
 
+import copy
 import functools
 import threading
 import time
@@ -17,6 +18,7 @@ from feynkac.analysis.error_map import ErrorMap
 from feynkac.analysis.observations import free_columns
 from feynkac.analysis.partials import Map, greek_value, partial
 from feynkac.errors import InputError
+from feynkac.exporting.description import describe
 from feynkac.exporting.weights import weights_bytes
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import outputs
@@ -73,6 +75,16 @@ class Served:
         """As `feynkac export RUN out.json` writes them."""
         return weights_bytes(self.solution)
 
+    @functools.cached_property
+    @torch.inference_mode(False)
+    def _stages(self) -> list[Map]:
+        """The network as plain functions: calls of modules take half of the time for 100 points."""
+        try:
+            chain = describe(self.solution)
+        except InputError:  # an architecture of the user's own
+            return [copy.deepcopy(self.solution.network).cpu()]
+        return [stage.forward for stage in chain.stages]
+
     def flat(self, body: ValueBody) -> Array:
         """The inputs of a request for values."""
         return self.inputs.flat(body.at, MOST_POINTS, extrapolate=body.extrapolate)
@@ -81,7 +93,10 @@ class Served:
     def value(self, flat: Array, closed_form: bool = False) -> Answer:
         """u."""
         rows = torch.as_tensor(flat.reshape(-1, flat.shape[-1]))
-        found = self.solution.network(rows.to(self.solution.network.mean)).numpy()
+        h = rows.to(torch.float32)
+        for stage in self._stages:
+            h = stage(h)
+        found = h.numpy()
         shape = (*flat.shape[:-1], *((found.shape[-1],) if found.shape[-1] > 1 else ()))
         answer = {"value": found.reshape(shape)}
         if not closed_form:
