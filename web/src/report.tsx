@@ -37,7 +37,10 @@ export interface ReportData {
 
 function Report({ data }: { data: ReportData }) {
   const [theme, toggle] = useTheme();
-  const source = useMemo(() => data.network && localSource(data.solution, data.network), [data]);
+  // Without Python there is no closed form: the curves below carry theirs.
+  const source = useMemo(
+    () => data.network && localSource({ ...data.solution, closed_form: false }, data.network), [data],
+  );
   return (
     <div class="report">
       <header class="top">
@@ -80,8 +83,8 @@ function Report({ data }: { data: ReportData }) {
 
 function Figures({ table }: { table: ReportTable }) {
   return (
-    <section class="card view figures">
-      <h3>{table.title}</h3>
+    <section class="card view">
+      {table.title && <h3>{table.title}</h3>}
       <div class="scroll">
         <table>
           <thead><tr>{table.columns.map((name) => <th key={name}>{name}</th>)}</tr></thead>

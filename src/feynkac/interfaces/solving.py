@@ -1,5 +1,6 @@
 """The command `solve`: one run or several, in this process or on Ray."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from feynkac.interfaces.application import (
     command,
     print_json,
 )
+from feynkac.interfaces.following import following
 from feynkac.interfaces.jobs import Job, Place, absolute_spec
 from feynkac.interfaces.parsing import parse_family, parse_scheme, parse_seeds
 
@@ -72,6 +74,9 @@ def solve(
     retrain: Annotated[
         bool, typer.Option("--retrain", "--force", help="Start over, whatever the folder holds.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show the training in the browser, until Ctrl-C.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train one network for a whole FAMILY. Run the same command again to resume.
@@ -114,9 +119,18 @@ def solve(
     ]
     place = Place(address, dashboard)
     distributed = workers is not None or (place != Place() and not parallel)
+    if watch and not single:
+        raise InputError("--watch follows one run; omit it, or give one family and one seed.")
     if single:
-        return _solve_one(jobs[0], distributed, place, clock, loading, as_json)
+        follow = following(jobs[0], _announce) if watch else nullcontext(lambda: None)
+        with follow as wait:
+            _solve_one(jobs[0], distributed, place, clock, loading, as_json)
+            return wait()
     return _solve_many(jobs, distributed, parallel, place, as_json)
+
+
+def _announce(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _find_method(name: str | None, preset: Path | None) -> "Method":

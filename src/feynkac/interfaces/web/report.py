@@ -199,7 +199,7 @@ def _settings(solution: Solution) -> Data:
         ["seconds", f"{manifest.seconds:.1f}"],
         *([f"version of {name}", text] for name, text in manifest.versions.items()),
     ]
-    return _table("Settings", ["setting", "value"], rows)
+    return _table("", ["setting", "value"], rows)
 
 
 def _flat(prefix: str, data: Data) -> list[list[str]]:
