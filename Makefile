@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo test test-all lint format bench docs clean
+.PHONY: help install demo test test-all lint format bench docs web clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -40,5 +40,8 @@ bench: $(STAMP)  ## time the training step and the Monte Carlo reference on this
 docs: $(STAMP)  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
+web:  ## build the explorer and the report's script into the package (needs Node)
+	cd web && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build
+
 clean:  ## remove the environment and everything built
-	rm -rf .venv site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv web/node_modules site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
