@@ -64,7 +64,7 @@ export function parse(text: string): number {
 export function ticks(values: number[]): string[] {
   const step = Math.abs((values[1] ?? 1) - (values[0] ?? 0)) || 1;
   const largest = Math.max(...values.map(Math.abs), 1e-300);
-  if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? "0" : short(v, 4)));
+  if (largest >= 1e6 || largest < 1e-3) return values.map((v) => (v === 0 ? "0" : tidy(v.toExponential(3))));
   let decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const exact = (v: number) => Math.abs(Number(v.toFixed(decimals)) - v) < 1e-6 * step;
   while (decimals < 8 && !values.every((v) => Number.isNaN(v) || exact(v))) decimals++;

@@ -110,7 +110,7 @@ function options(props: Props, width: number, extras: { current: Extras }): uPlo
     width,
     height: props.height,
     legend: { show: false },
-    padding: [10, 14, 0, 0],
+    padding: [10, 22, 0, 0],
     cursor: {
       y: false,
       points: { size: 8 },

@@ -43,5 +43,7 @@ function shown(solution: Solution, quantity: string, along: string): string[] {
   const { greeks, slopes } = quantities(solution);
   const others = (greeks.length ? greeks : slopes).map((choice) => choice.name);
   const first = greeks.length ? [] : [`∂u/∂${along}`];
-  return [...new Set(["value", quantity, ...first, ...others])].slice(0, MOST);
+  const names = [...new Set(["value", ...first, ...others])].slice(0, MOST);
+  if (!names.includes(quantity)) names.splice(names.length < MOST ? names.length : MOST - 1, 1, quantity);
+  return names;
 }
