@@ -25,6 +25,7 @@ BENCHMARKS = {
     "reference_memory.py": ["--paths=1000"],
     "asking.py": ["--certificates=2", "--samples=1000"],
     "workers.py": ["--steps=3", "--rounds=1"],
+    "service_load.py": ["--steps=2", "--seconds=1", "--soak=0.1"],
 }
 
 BLOCK = re.compile(r"^(<!-- no-test -->\n+)?```(python|console)\n(.*?)^```$", re.M | re.S)
@@ -122,6 +123,7 @@ def test_benchmarks_print_one_json_object(script):
         "reference_memory.py": "extra_mb",
         "asking.py": "ratio_at_equal_accuracy",
         "workers.py": "ratio",
+        "service_load.py": "loads",
     }
     assert figure[script] in json.loads(result.stdout)
 
