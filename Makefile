@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo library test test-all lint format bench docs gallery phone clean
+.PHONY: help install demo library test test-all lint format bench docs gallery phone web clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -49,5 +49,8 @@ gallery: $(STAMP)  ## execute the notebooks of docs/gallery and write their page
 phone: docs  ## count what is wider than a phone on the pages (needs chromium)
 	$(BIN)/python benchmarks/phone.py
 
+web:  ## build the explorer and the report's script into the package (needs Node)
+	cd web && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build
+
 clean:  ## remove the environment and everything built
-	rm -rf .venv site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv web/node_modules site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

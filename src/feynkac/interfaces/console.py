@@ -80,8 +80,8 @@ def print_table(
         console.print(line, style="dim", markup=False)
 
 
-def print_errors(title: str, result: dict[str, Any]) -> None:
-    """What `solve` and `error` found, as a table."""
+def error_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Names and values of what `solve` and `error` found."""
     shown = {
         "L1 error, Eq. (9)": _l1_text(result),
         **_interval(result),
@@ -105,8 +105,14 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
         }
     if bias := result.get("discretisation"):
         shown["estimated error of the scheme"] = figure(bias["l1"], bias["se"])
+    return list(shown.items())
+
+
+def print_errors(title: str, result: dict[str, Any]) -> None:
+    """What `solve` and `error` found, as a table."""
+    bias = result.get("discretisation")
     words = ["L1 error", "L2 error", "reference", "inputs", *["scheme"] * bool(bias)]
-    print_table(title, ("", "value"), list(shown.items()), words)
+    print_table(title, ("", "value"), error_rows(result), words)
     for sentence in result.get("warnings", ()):
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
 

@@ -1,4 +1,4 @@
-"""Commands that give runs to others: serve, export."""
+"""Commands that give runs to others: serve, export, report."""
 
 from importlib import import_module
 from pathlib import Path
@@ -98,3 +98,31 @@ def _library() -> list[Path]:
     if not names:
         raise InputError("this installation has no pretrained solutions; name folders of runs.")
     return [shelf.folder(name) for name in names]
+
+
+@command
+def report(
+    run: RunFolder,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="The HTML file to write.")],
+    map_inputs: Annotated[
+        int, typer.Option(help="Inputs of the error map; 0 omits it.", min=0, max=4096)
+    ] = 256,
+    inputs: Annotated[
+        int | None, typer.Option(help="Fresh inputs of the error table.", min=2)
+    ] = None,
+    family: UserFamily = None,
+    as_json: Json = False,
+) -> None:
+    """Write all about RUN, with its network, into one HTML file that needs no server."""
+    from feynkac.interfaces.console import fraction_display
+    from feynkac.interfaces.web.report import Effort, write_report
+
+    if map_inputs == 1:
+        raise InputError("an error map needs at least 2 inputs; give 0 to omit it.")
+    solution = load_solution(run, family)
+    with fraction_display("measuring") as show:
+        path = write_report(solution, out, Effort(map_inputs, inputs), show)
+    size = path.stat().st_size
+    if as_json:
+        return print_json({"file": str(path), "bytes": size})
+    return typer.echo(f"wrote {path} ({size / 1000:.0f} kB)")

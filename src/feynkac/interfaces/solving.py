@@ -1,5 +1,6 @@
 """The command `solve`: one run or several, in this process or on Ray."""
 
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +19,14 @@ from feynkac.interfaces.application import (
     command,
     print_json,
 )
+from feynkac.interfaces.following import following
 from feynkac.interfaces.jobs import Job, Place, absolute_spec
 from feynkac.interfaces.parsing import parse_family, parse_scheme, parse_seeds
 from feynkac.phases import Listener, enter, listening
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from feynkac.families.family import Family
     from feynkac.methods import Method
@@ -71,6 +74,9 @@ def solve(
     retrain: Annotated[
         bool, typer.Option("--retrain", "--force", help="Start over, whatever the folder holds.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show the training in the browser, until Ctrl-C.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train one network for a whole FAMILY. Run the same command again to resume.
@@ -89,37 +95,47 @@ def solve(
     runs = [(spec, number) for spec in family for number in each]
     place = Place(address, dashboard)
     distributed = workers is not None or (place != Place() and not parallel)
-    with screen([""] if single else [f"{spec}, seed {n}" for spec, n in runs]) as lines:
-        loading = _load(lines[0])
-        clock = Clock()
-        choices = {"scheme": parse_scheme(scheme), "batch_size": batch_size, "paths": paths}
-        asked = _find_method(method, preset).with_fields(
-            {name: value for name, value in choices.items() if value is not None}
-        )
-        training = {
-            "steps": steps,
-            "budget": budget,
-            "device": device,
-            "compile": compiling,
-            "workers": workers,
-        }
-        jobs = []
-        for line, (spec, number) in zip(lines, runs, strict=True):
-            with listening(line):
-                chosen = parse_family(spec, dim, field, domain)
-                settings = training | {"seed": number}
-                jobs.append(_make_job(chosen, spec, asked, settings, out, single, retrain))
-        before = [job.finished() and not retrain for job in jobs]
+    if watch and not single:
+        raise InputError("--watch follows one run; omit it, or give one family and one seed.")
+    with ExitStack() as watched:
+        with screen([""] if single else [f"{spec}, seed {n}" for spec, n in runs]) as lines:
+            loading = _load(lines[0])
+            clock = Clock()
+            choices = {"scheme": parse_scheme(scheme), "batch_size": batch_size, "paths": paths}
+            asked = _find_method(method, preset).with_fields(
+                {name: value for name, value in choices.items() if value is not None}
+            )
+            training = {
+                "steps": steps,
+                "budget": budget,
+                "device": device,
+                "compile": compiling,
+                "workers": workers,
+            }
+            jobs = []
+            for line, (spec, number) in zip(lines, runs, strict=True):
+                with listening(line):
+                    chosen = parse_family(spec, dim, field, domain)
+                    settings = training | {"seed": number}
+                    jobs.append(_make_job(chosen, spec, asked, settings, out, single, retrain))
+            before = [job.finished() and not retrain for job in jobs]
+            if single:
+                wait = watched.enter_context(_watched(jobs[0], watch))
+                solution = _carry_out(jobs[0], distributed, place, lines[0], clock)
+            elif parallel:
+                errors = _solve_parallel(jobs, place, lines)
+            else:
+                errors = _solve_in_turn(jobs, distributed, place, lines)
         if single:
-            solution = _carry_out(jobs[0], distributed, place, lines[0], clock)
-        elif parallel:
-            errors = _solve_parallel(jobs, place, lines)
-        else:
-            errors = _solve_in_turn(jobs, distributed, place, lines)
-    if single:
-        times = {"wall_seconds": clock.spent(), "import_seconds": loading}
-        return _show_one(jobs[0], solution, times, before[0], as_json)
+            times = {"wall_seconds": clock.spent(), "import_seconds": loading}
+            _show_one(jobs[0], solution, times, before[0], as_json)
+            return wait()
     return _show_many(jobs, errors, before, as_json)
+
+
+def _watched(job: Job, watch: bool) -> "AbstractContextManager[Callable[[], None]]":
+    """The training in the browser, if that is wanted; what it gives waits for Ctrl-C."""
+    return following(job, _announce) if watch else nullcontext(lambda: None)
 
 
 def _load(line: Listener) -> float:
@@ -130,6 +146,10 @@ def _load(line: Listener) -> float:
     import torch  # noqa: F401
 
     return clock.spent()
+
+
+def _announce(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _find_method(name: str | None, preset: Path | None) -> "Method":

@@ -22,7 +22,9 @@ from feynkac.exporting.description import describe
 from feynkac.exporting.weights import weights_bytes
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import outputs
+from feynkac.families.greek import Greek
 from feynkac.families.measures.log_uniform import LogUniform
+from feynkac.families.names import label, parse_name
 from feynkac.interfaces.server.description import describe_solution, quantities
 from feynkac.interfaces.server.inputs import Array, Inputs, make_inputs
 from feynkac.interfaces.server.laws import parse_laws
@@ -229,9 +231,21 @@ class Served:
         """The value and what was asked for, once each."""
         names = quantities(self.solution) if asked is None else asked
         for i, name in enumerate(names):
-            if name != "value" and name not in self.solution.named_greeks:
+            if name != "value" and self._greek(name, f"quantities[{i}]") is None:
                 self._slope(name, f"quantities[{i}]")
         return list(dict.fromkeys(["value", *names]))
+
+    def _greek(self, name: str, field: str) -> Greek | None:
+        """The Greek of that name, or of one entry of it, such as delta[1]."""
+        greeks, (base, index) = self.solution.named_greeks, parse_name(name)
+        if name in greeks or index is None or base not in greeks:
+            return greeks.get(name)
+        shapes = self.inputs.domain.measures
+        first, *rest = greeks[base].names
+        moved = [label(v, index) if v == first or shapes[v].shape else v for v in (first, *rest)]
+        for entry in moved:
+            self.inputs.place(entry, field)
+        return Greek(tuple(moved), greeks[base].sign)
 
     def _slope(self, name: str, field: str) -> str:
         variable = name.removeprefix("∂u/∂")
@@ -256,14 +270,14 @@ class Served:
         return {"values": found, "closed_form": exact, "warnings": solution.warnings}
 
     def _table(self, u: Map, name: str, rows: Tensor, lead: tuple[int, ...]) -> Array:
-        domain, greeks = self.inputs.domain, self.solution.named_greeks
+        domain, greek = self.inputs.domain, self._greek(name, "quantities")
 
         def ask(block: Tensor) -> Tensor:
             if name == "value":
                 with torch.no_grad():
                     return u(block).squeeze(-1)
-            if name in greeks:
-                return greek_value(u, domain, greeks[name], block)
+            if greek is not None:
+                return greek_value(u, domain, greek, block)
             return partial(u, domain, name.removeprefix("∂u/∂"), block)
 
         found = over_rows(ask, rows).detach().numpy()

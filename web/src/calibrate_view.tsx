@@ -1,0 +1,199 @@
+// Drop a sheet of quotes, choose what to find, and see the fit, its residuals and the posterior.
+import { useMemo, useState } from "preact/hooks";
+import { csv, saveText } from "./download";
+import { inputMeaning, short, symbol } from "./format";
+import { useLatest } from "./latest";
+import { Problem, Tile } from "./parts";
+import { Plot } from "./plot";
+import { entriesOf } from "./points";
+import { readSheet, smiles, type Sheet } from "./sheet";
+import type { Calibration, CalibrationRequest, Solution } from "./types";
+import type { ViewProps } from "./views";
+
+const MOST_SMILES = 12;
+const BINS = 24;
+const POSTERIOR_STEPS = 500;
+
+export function CalibrateView({ source, solution, state, theme, onState }: ViewProps) {
+  const [sheet, setSheet] = useState<Sheet | null>(null);
+  const [free, setFree] = useState<string[]>([]);
+  const [posterior, setPosterior] = useState(false);
+  const [problem, setProblem] = useState("");
+  const [asked, setAsked] = useState<CalibrationRequest | null>(null);
+  const { data, key, busy, error } = useLatest(asked && JSON.stringify([solution.id, asked]), (signal) =>
+    source.server!.calibrate(solution, asked!, signal),
+  );
+  const found = asked && key === JSON.stringify([solution.id, asked]) && !error ? data : null;
+  const open = async (file: File | undefined) => {
+    if (!file) return;
+    setAsked(null);
+    try {
+      const read = readSheet(file.name, await file.text(), solution);
+      setProblem("");
+      setSheet(read);
+      setFree(candidates(solution, read).slice(0, 1));
+    } catch (wrong) {
+      setSheet(null);
+      setProblem((wrong as Error).message);
+    }
+  };
+  const fit = () => setAsked(request(solution, state.point, sheet!, free, posterior ? POSTERIOR_STEPS : 0));
+  return (
+    <section class="card view">
+      <header class="row wrap spread">
+        <h2>Calibration</h2>
+        {found && sheet && <button type="button" class="quiet" onClick={() => saveText("fit.csv", table(sheet, found))}>CSV</button>}
+      </header>
+      <Drop onFile={open} sheet={sheet} />
+      <Problem text={problem || error} />
+      {sheet && (
+        <div class="row wrap spread">
+          <fieldset class="row wrap">
+            <legend>Find</legend>
+            {candidates(solution, sheet).map((name) => (
+              <label class="check" key={name}>
+                <input type="checkbox" checked={free.includes(name)}
+                  onChange={(e) => setFree(e.currentTarget.checked ? [...free, name] : free.filter((n) => n !== name))} />
+                {symbol(name)}
+              </label>
+            ))}
+          </fieldset>
+          <span class="row">
+            <label class="check">
+              <input type="checkbox" checked={posterior} onChange={(e) => setPosterior(e.currentTarget.checked)} />
+              posterior
+            </label>
+            <button type="button" class="primary" disabled={!free.length || busy} onClick={fit}>{busy ? "Fitting…" : "Fit"}</button>
+          </span>
+        </div>
+      )}
+      {found && (
+        <div class="tiles">
+          {Object.entries(found.estimate).map(([name, e]) => (
+            <Tile key={name} name={symbol(name)} value={short(e.value, 5)} note={`${short(e.interval[0], 4)} … ${short(e.interval[1], 4)}`} />
+          ))}
+          <Tile name="residuals" value={short(found.residual_rms, 3)} note="root mean square" />
+        </div>
+      )}
+      {found && (
+        <button type="button" onClick={() => onState({ point: moved(solution, state.point, found), view: "curve" })}>
+          Explore at this estimate
+        </button>
+      )}
+      {sheet && <Smiles sheet={sheet} found={found} theme={theme} />}
+      {found?.posterior && <Posterior found={found} theme={theme} />}
+      {found?.warnings.map((warning) => <p class="hint" key={warning}>{warning}</p>)}
+    </section>
+  );
+}
+
+function Drop({ onFile, sheet }: { onFile: (file: File | undefined) => void; sheet: Sheet | null }) {
+  const [over, setOver] = useState(false);
+  return (
+    <label class={`drop${over ? " over" : ""}`}
+      onDragOver={(event) => (event.preventDefault(), setOver(true))} onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        onFile(event.dataTransfer?.files[0]);
+      }}>
+      <input type="file" accept=".csv,.tsv,text/csv" aria-label="Sheet of quotes"
+        onChange={(event) => onFile(event.currentTarget.files?.[0])} />
+      <strong>{sheet ? `${sheet.name}: ${sheet.rows} quotes` : "Drop a quote sheet here, or choose a file"}</strong>
+      <span class="hint">CSV with a column for each known input, “value”, and perhaps “noise”. Other inputs are taken from the sliders.</span>
+    </label>
+  );
+}
+
+/** What the sheet leaves open: whole variables, or single numbers. */
+function candidates(solution: Solution, sheet: Sheet): string[] {
+  const given = new Set(Object.keys(sheet.columns).map((name) => name.replace(/\[.*/, "")));
+  const order = (name: string) => (name === "x" || name === "t" ? 1 : 0);
+  return solution.variables
+    .filter((v) => !v.fixed && !given.has(v.name))
+    .map((v) => v.name)
+    .toSorted((a, b) => order(a) - order(b));
+}
+
+function request(solution: Solution, point: number[], sheet: Sheet, free: string[], posterior: number): CalibrationRequest {
+  const given = new Set(Object.keys(sheet.columns));
+  const known: Record<string, any> = {};
+  for (const entry of entriesOf(solution)) {
+    if (free.includes(entry.variable) || given.has(entry.variable) || given.has(entry.name) || entry.fixed) continue;
+    known[entry.name] = point[entry.column]!;
+  }
+  for (const name of given) if (name !== "value" && name !== "noise") known[name] = sheet.columns[name]!;
+  return { free, values: sheet.columns.value!, known, noise: sheet.columns.noise ?? null, posterior };
+}
+
+/** The point with the estimate in place of what was free. */
+function moved(solution: Solution, point: number[], found: Calibration): number[] {
+  const next = point.slice();
+  for (const entry of entriesOf(solution)) {
+    const estimate = found.estimate[entry.name] ?? found.estimate[entry.variable];
+    if (estimate) next[entry.column] = Math.min(entry.high, Math.max(entry.low, estimate.value));
+  }
+  return next;
+}
+
+function Smiles({ sheet, found, theme }: { sheet: Sheet; found: Calibration | null; theme: string }) {
+  const { along, groups } = useMemo(() => smiles(sheet), [sheet]);
+  const column = (values: number[], rows: number[]) => rows.map((i) => values[i]!);
+  const x = (rows: number[]) => (along ? column(sheet.columns[along]!, rows) : rows);
+  const label = along ? inputMeaning(along) : "quote";
+  return (
+    <>
+      <div class="multiples">
+        {groups.slice(0, MOST_SMILES).map(({ label: title, rows }) => (
+          <figure key={title}>
+            <figcaption>{title || "Quotes"}</figcaption>
+            <Plot x={x(rows)} xLabel={label} yLabel="value" height={220} theme={theme} title={`Quotes ${title}`}
+              lines={[{ label: "fit", values: found ? column(found.fitted, rows) : rows.map(() => null), colour: "--accent" }]}
+              bars={{ label: "quotes", x: x(rows), y: column(sheet.columns.value!, rows),
+                half: sheet.columns.noise ? column(sheet.columns.noise, rows) : rows.map(() => 0), colour: "--second" }} />
+          </figure>
+        ))}
+        {found && (
+          <figure>
+            <figcaption>Residuals, quote − fit</figcaption>
+            <Plot x={sheet.columns.value!.map((_, i) => i + 1)} xLabel="quote" yLabel="residual" height={220} theme={theme} title="Residuals"
+              lines={[{ label: "zero", values: sheet.columns.value!.map(() => 0), colour: "--muted", width: 1 }]}
+              bars={{ label: "residuals", x: sheet.columns.value!.map((_, i) => i + 1), y: sheet.columns.value!.map((v, i) => v - found.fitted[i]!),
+                half: sheet.columns.noise ?? sheet.columns.value!.map(() => 0), colour: "--second" }} />
+          </figure>
+        )}
+      </div>
+      <p class="legend"><span class="key second">quotes</span>{found && <span class="key accent">fit</span>}
+        {groups.length > MOST_SMILES && <span class="hint">The first {MOST_SMILES} of {groups.length} smiles.</span>}</p>
+    </>
+  );
+}
+
+function Posterior({ found, theme }: { found: Calibration; theme: string }) {
+  return (
+    <div class="multiples">
+      {Object.entries(found.posterior!.draws).map(([name, draws]) => {
+        const { middles, heights } = histogram(draws);
+        return (
+          <figure key={name}>
+            <figcaption>Posterior of {symbol(name)}</figcaption>
+            <Plot x={middles} xLabel={symbol(name)} yLabel="density" height={220} theme={theme} title={`Posterior of ${name}`}
+              lines={[{ label: "posterior", values: heights, colour: "--accent" }]} marker={found.estimate[name]?.value ?? null} />
+          </figure>
+        );
+      })}
+    </div>
+  );
+}
+
+export function histogram(draws: number[]): { middles: number[]; heights: number[] } {
+  const [low, high] = [Math.min(...draws), Math.max(...draws)];
+  const width = (high - low) / BINS || 1;
+  const heights = new Array<number>(BINS).fill(0);
+  for (const draw of draws) heights[Math.min(BINS - 1, Math.floor((draw - low) / width))]! += 1 / (draws.length * width);
+  return { middles: heights.map((_, i) => low + (i + 0.5) * width), heights };
+}
+
+function table(sheet: Sheet, found: Calibration): string {
+  return csv({ ...sheet.columns, fit: found.fitted, residual: sheet.columns.value!.map((v, i) => v - found.fitted[i]!) });
+}
