@@ -1,6 +1,7 @@
 """From a `Run` to a `Solution`: train it, continue it, or hand back its result."""
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,8 +14,10 @@ import torch._dynamo  # seconds that an optimiser would take otherwise
 from feynkac.analysis.rounding import number
 from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
+from feynkac.errors import FeynkacWarning
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
+from feynkac.files import tolerated
 from feynkac.grids.grid import grid_error
 from feynkac.grids.table import Table
 from feynkac.runs.artifact import Discretisation, make_manifest
@@ -63,6 +66,9 @@ def execute(
     with files.locked() if files and team.rank == 0 else nullcontext():
         if files and retrain and team.rank == 0:
             files.clear()
+        if files and files.finished and team.size == 1:  # by who held the folder just before
+            files.require(run)
+            return Solution.load(files.path, family)
         return _Execution(run, family, files, clock, team).complete(report)
 
 
@@ -80,6 +86,7 @@ class _Execution:
         self.device = resolve_device(self.run.training.device)
         self.leads = self.team.rank == 0
         self.evaluator = Evaluator(self.run, self.family, self.device)
+        self.unkept: Pace | None = None  # a pace that could not be written
 
     def complete(self, report: Callable[[Progress], bool | None] | None) -> Solution:
         """Train to the end and measure."""
@@ -121,6 +128,7 @@ class _Execution:
             return None
         self.files.require(self.run)
         decisions, pace = self.files.decisions()
+        _say_threads(decisions)
         if under_way:
             self.files.restore(state, self.run.identity)
             self.clock = Clock(self.clock.started - state.spent)
@@ -138,7 +146,7 @@ class _Execution:
             decisions, pace = Decisions(training.evaluations, bias), Pace.of(training.steps)
         else:
             decisions, pace = self._measure_machine(state, objective, training.budget)
-        decisions = replace(decisions, sets=sets)
+        decisions = replace(decisions, sets=sets, began_with=torch.get_num_threads())
         if self.files and self.leads:
             self.files.keep(self.run, decisions, pace)
         return decisions, pace
@@ -185,13 +193,24 @@ class _Execution:
 
         def save(current: State) -> None:
             current.spent = self.clock.spent()
+            if files and self.unkept:  # a checkpoint is of no use without its pace
+                files.keep(run, decisions, self.unkept)
+                self.unkept = None
             if files:
                 files.save(current, run.identity)
 
         def observe(progress: Progress) -> bool | None:
             if files and progress.record:
-                files.write_metrics(state.history)
+                with tolerated():
+                    files.write_metrics(state.history)
             return report(progress) if report else None
+
+        def keep(pace: Pace) -> None:
+            self.unkept = pace
+            with tolerated():
+                if files:
+                    files.keep(run, decisions, pace)
+                self.unkept = None
 
         hooks = Hooks(self.evaluator, observe, save)
         if budget is None:
@@ -202,7 +221,6 @@ class _Execution:
             reserved=lambda: self.evaluator.reserved(decisions.evaluations) + SAVING,
             aside=lambda: self.evaluator.spent,
         )
-        keep = (lambda pace: files.keep(run, decisions, pace)) if files else hooks.keep
         return replace(hooks, end=pacemaker.end, keep=keep)
 
     def _finish(self, state: State, decisions: Decisions, pace: Pace) -> Solution:
@@ -216,6 +234,7 @@ class _Execution:
             segments=list(pace.segments) if budgeted else [],
             seconds=self.clock.spent(),
             training_seconds=state.seconds,
+            threads=decisions.threads or torch.get_num_threads(),
             discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
             parameters=network.parameter_count,
             history=state.history,
@@ -227,6 +246,18 @@ class _Execution:
             solution.save(self.files.path)
             self.files.drop_checkpoint()
         return solution
+
+
+def _say_threads(decisions: Decisions) -> None:
+    """Warn if a resumed run cannot be the same to the bit."""
+    began, now = decisions.began_with, torch.get_num_threads()
+    if decisions.threads is None and began not in (None, now):
+        warnings.warn(
+            f"this run was begun with {began} threads and continues with {now}: its numbers may "
+            f"differ in the last digits. For the same bits, call torch.set_num_threads({began}).",
+            FeynkacWarning,
+            stacklevel=2,
+        )
 
 
 def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> list[str]:

@@ -147,6 +147,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
 def load_solution(run: Path, family: str | None) -> "Solution":
     """The solution in a folder; `family` names a user's own."""
     from feynkac.families.catalogue import find_family
+    from feynkac.loading import require_dimension
     from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
     from feynkac.user_files import import_file
@@ -155,6 +156,7 @@ def load_solution(run: Path, family: str | None) -> "Solution":
         return Solution.load(run)
     import_file(family.rpartition(":")[0])  # it may also define the scheme of the run
     manifest, _ = read_artifact(run)
+    require_dimension(manifest)
     return Solution.load(run, find_family(family, dict(manifest.family.fields)))
 
 

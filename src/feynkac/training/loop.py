@@ -13,6 +13,7 @@ import torch
 
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families.domain import Domain
+from feynkac.files import tolerated
 from feynkac.networks.network import Network
 from feynkac.training.diagnosis import explain, explain_parameters
 from feynkac.training.interrupts import deferred_interrupts
@@ -81,7 +82,8 @@ def train(
             try:
                 loss = update(state, objective, domain, rate, pace, team)
             except NonFiniteError:
-                _save(state, hooks, team)
+                with tolerated():  # the NaN matters more
+                    _save(state, hooks, team)
                 raise
             end = _new_end(state.step, pace, hooks) if team.rank == 0 else pace.steps
             asked = team.rank == 0 and _tell(state, loss, training.evaluations, pace, end, hooks)
@@ -92,7 +94,8 @@ def train(
                 _save(state, hooks, team)
                 raise Interrupted(f"stopped at step {state.step} of {pace.steps}")
             if saving:
-                _save(state, hooks, team)
+                with tolerated():
+                    _save(state, hooks, team)
                 saved = time.monotonic()
     if not state.is_finite():
         raise explain_parameters(state.network, state.step)
