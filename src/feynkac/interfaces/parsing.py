@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from feynkac.families.measures.measure import Measure
     from feynkac.sampling.schemes.scheme import Scheme
 
+DEEPEST = 16
+"""Brackets around a number; no variable has so many axes."""
 NAME = r"[A-Za-z_]\w*(?:\[[\d\s,]+\])?"
 """A variable, or one entry of it."""
 
@@ -43,10 +45,20 @@ def parse_point(text: str) -> dict[str, Any]:
 def _number(text: str) -> Any:
     """A number, or nested lists of them; None if it is neither."""
     try:
-        number = json.loads(text)
-    except ValueError:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    return None if isinstance(number, str | dict | bool) else number
+    return found if _is_numbers(found) else None
+
+
+def _is_numbers(value: Any) -> bool:
+    """Whether it is a number, or nested lists of them, as deep as an array may be."""
+    rows = [value]
+    for _ in range(DEEPEST):
+        if not any(isinstance(row, list) for row in rows):
+            break
+        rows = [v for row in rows for v in (row if isinstance(row, list) else [row])]
+    return all(type(row) in (int, float) for row in rows)
 
 
 def _assignments(text: str) -> list[str]:
@@ -106,7 +118,7 @@ def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, An
             raise InputError(f"cannot read --field {text!r}; expected name=value, each name once.")
         try:
             settings[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             settings[name] = value
     return settings
 
