@@ -24,8 +24,6 @@ def main() -> None:
         verdict = put_to_the_test(promise, wanted.quick)
         verdicts.append(verdict)
         print(verdict.line, flush=True)
-        for failure in verdict.failures:
-            print(f"    {failure}", flush=True)
     sys.exit(any(verdict.failures for verdict in verdicts))
 
 

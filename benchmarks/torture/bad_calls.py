@@ -13,7 +13,7 @@ from benchmarks.torture.promise import Promise, Trial
 
 import feynkac as fk
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a refusal is a hang; the machine may be busy."""
 RAW = re.compile(r"^error: \w*(?:Error|Exception|Exit|Interrupt|Iteration): ", re.M)
 """A sentence that begins like this is an exception that nobody foresaw."""

@@ -1,5 +1,6 @@
 """A promise, and what became of it when it was tried."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,12 @@ class Trial:
         """One case."""
         self.cases += 1
         if not good:
-            self.failures.append(what)
+            self.fail(what)
+
+    def fail(self, what: str) -> None:
+        """Remember a failure, and print it at once: a trial may take long."""
+        self.failures.append(what)
+        print(f"    {what}", file=sys.stderr, flush=True)
 
     @contextmanager
     def case(self, what: str) -> Iterator[None]:
@@ -34,7 +40,7 @@ class Trial:
         try:
             yield
         except Exception as error:
-            self.failures.append(f"{what}: {type(error).__name__}: {error}"[:500])
+            self.fail(f"{what}: {type(error).__name__}: {error}"[:500])
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,6 @@ def put_to_the_test(promise: Promise, quick: bool) -> Verdict:
     try:
         promise.run(trial)
     except Exception as error:
-        trial.failures.append(f"the trial itself broke off: {type(error).__name__}: {error}")
+        trial.fail(f"the trial itself broke off: {type(error).__name__}: {error}")
     seconds = time.perf_counter() - start
     return Verdict(promise, trial.cases, trial.failures, trial.figures, seconds)

@@ -122,7 +122,9 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
         try:
             import_used()
             body(*args, **kwargs)
-        except (Exception, KeyboardInterrupt) as error:
+        except typer.Exit:
+            raise
+        except BaseException as error:
             if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
                 raise
             text, code = _explain(error)
@@ -140,6 +142,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return f"error: this needs {error.name}; install feynkac[{extra}].", 2
     if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
         return f"error: {in_shell(str(error))}", 1 if isinstance(error, NonFiniteError) else 2
+    if isinstance(error, SystemExit | GeneratorExit):  # ours are `typer.Exit`
+        return "error: a formula of the family ends the program (sys.exit); remove that.", 2
     first = str(error).strip().partition("\n")[0]
     return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
 
