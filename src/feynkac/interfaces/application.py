@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 P = ParamSpec("P")
+MOST = 10**9
+"""Of inputs, paths, steps and the like; more would be a slip of the finger."""
 USE = "FEYNKAC_USE"
 """Environment variable with the files that processes of Ray import too."""
 EXTRAS = {
@@ -46,7 +48,9 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder written
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.", min=0)]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of all random numbers.", min=0, max=2**63 - 1)
+]
 Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of the family.")]
 Fields = Annotated[
     list[str] | None,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from feynkac.families.measures.measure import Measure
     from feynkac.sampling.schemes.scheme import Scheme
 
+MOST_SEEDS = 10_000
 DEEPEST = 16
 """Brackets around a number; no variable has so many axes."""
 NAME = r"[A-Za-z_]\w*(?:\[[\d\s,]+\])?"
@@ -191,9 +192,12 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
-        if match is None or (match[2] and int(match[2]) < int(match[1])):
-            raise InputError(f"cannot read the seeds {text!r}; expected 0,1 or 0-3.")
-        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first:
+            raise InputError(f"cannot read the seeds {text[:40]!r}; expected 0,1 or 0-3.")
+        if last - first >= MOST_SEEDS or last >= 2**63:
+            raise InputError(f"{text[:40]} are too many or too large seeds; at most {MOST_SEEDS}.")
+        found |= dict.fromkeys(range(first, last + 1))
     return tuple(found)
 
 
