@@ -99,7 +99,9 @@ def options(
     global _debug
     _debug = debug
     if use:
-        os.environ[USE] = os.pathsep.join(str(Path(name).resolve()) for name in use)
+        if bad := [name for name in use if "\0" in name]:
+            raise typer.BadParameter(f"there is no file {bad[0]!r}.")
+        os.environ[USE] = os.pathsep.join(os.path.abspath(name) for name in use)
 
 
 _debug = False
