@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import torch
+from benchmarks.torture.page import keep, write_page
 from benchmarks.torture.promise import put_to_the_test
 from benchmarks.torture.promises import PROMISES
 
@@ -24,6 +25,9 @@ def main() -> None:
         verdict = put_to_the_test(promise, wanted.quick)
         verdicts.append(verdict)
         print(verdict.line, flush=True)
+        if wanted.write:
+            keep(verdict, wanted.quick)
+            write_page(PROMISES)
     sys.exit(any(verdict.failures for verdict in verdicts))
 
 
