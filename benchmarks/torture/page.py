@@ -71,4 +71,5 @@ def _part(promise: Promise, found: dict[str, Any] | None) -> str:
     figures = found["figures"] if found else {}
     measured = "".join(f"; {name}: {value}" for name, value in figures.items()).removeprefix("; ")
     last = f"\n\nLast measured: {measured}." if measured else ""
-    return f"## {promise.name.capitalize()}\n\n{promise.says}\n\n{promise.tried}{last}\n"
+    title = promise.name[0].upper() + promise.name[1:]
+    return f"## {title}\n\n{promise.says}\n\n{promise.tried}{last}\n"
