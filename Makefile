@@ -3,14 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo library test test-all lint format bench docs gallery phone web clean
+.PHONY: help install demo library test test-all torture torture-quick lint format bench docs \
+	gallery phone web lock licences audit clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+		$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@
 
 install: $(STAMP)  ## create .venv and install feynkac with its development tools
@@ -26,6 +28,24 @@ test: $(STAMP)  ## the tests (under 8 minutes on 2 cores)
 
 test-all: $(STAMP) lint  ## also the slow tests, and the linters
 	$(BIN)/pytest -n 2 -q -m ""
+
+torture: $(STAMP)  ## try every promise by many faults, and write docs/reliability.md (an hour)
+	$(BIN)/python -m benchmarks.torture --write
+
+torture-quick: $(STAMP)  ## the same with a tenth of the cases, as in CI
+	$(BIN)/python -m benchmarks.torture --quick
+
+lock: $(STAMP)  ## write the versions of all installed packages into constraints.txt
+	$(BIN)/python benchmarks/lock.py
+
+licences: $(STAMP)  ## print the licence of every package that feynkac uses
+	$(BIN)/python benchmarks/lock.py --licences
+
+audit: $(STAMP)  ## look up known vulnerabilities of all pinned packages; fails where it cannot
+	@$(BIN)/python -c "import pip_audit" 2>/dev/null || $(BIN)/pip install --quiet pip-audit || \
+		{ echo "not audited: pip-audit cannot be installed here"; exit 2; }
+	$(BIN)/python -m pip_audit --no-deps --disable-pip -r constraints.txt || \
+		{ echo "vulnerable, or not audited: see the lines above"; exit 1; }
 
 lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -1,17 +1,29 @@
 """Durable files: all or nothing, no stray files, and each refusal in one sentence."""
 
+import errno
 import hashlib
 import os
+import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from feynkac.errors import InputError
-from feynkac.files import locked, make_folder, sha256, write_atomically
+from feynkac.errors import FeynkacWarning, InputError
+from feynkac.files import (
+    locked,
+    make_folder,
+    parse_object,
+    read_regular,
+    sha256,
+    tolerated,
+    write_atomically,
+)
 
 
 def names(folder):
@@ -66,15 +78,147 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, case):
     assert names(tmp_path) == before
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@contextmanager
+def no_file_larger_than(size):
+    """As on a full disk: the kernel takes a part of what is written, then no more."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 def test_a_full_disk_keeps_the_earlier_file(tmp_path):
     path = tmp_path / "a.bin"
     write_atomically(path, b"earlier")
-    (tmp_path / ".a.bin.tmp").symlink_to("/dev/full")  # every write there fails with ENOSPC
-    with pytest.raises(InputError, match=r"cannot write .*: No space left on device\. Choose"):
+    with (
+        no_file_larger_than(1000),
+        pytest.raises(InputError, match=r"cannot write .*: File too large\. Choose"),
+    ):
+        write_atomically(path, b"later" * 1000)
+    assert path.read_bytes() == b"earlier"
+    assert names(tmp_path) == ["a.bin"]
+
+
+@pytest.mark.parametrize("prepared", ["a link", "a broken link", "a hard link"])
+def test_a_link_in_place_of_the_temporary_file_is_not_followed(tmp_path, prepared):
+    target, path = tmp_path / "target", tmp_path / "a.bin"
+    target.write_bytes(b"mine")
+    link = tmp_path / ".a.bin.tmp"
+    {
+        "a link": lambda: link.symlink_to(target),
+        "a broken link": lambda: link.symlink_to(tmp_path / "nowhere"),
+        "a hard link": lambda: link.hardlink_to(target),
+    }[prepared]()
+    write_atomically(path, b"new")
+    assert target.read_bytes() == b"mine"
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["a.bin", "target"]
+
+
+def test_a_link_set_at_the_last_moment_is_refused(tmp_path, monkeypatch):
+    """Between removing a stray file and making a new one, somebody puts a link there."""
+    target, path = tmp_path / "target", tmp_path / "a.bin"
+    target.write_bytes(b"mine")
+    unlink = Path.unlink
+
+    def replaced(self, missing_ok=False):
+        unlink(self, missing_ok=missing_ok)
+        if not self.is_symlink():
+            self.symlink_to(target)
+
+    monkeypatch.setattr(Path, "unlink", replaced)
+    with pytest.raises(InputError, match=r"cannot write .*: File exists"):
+        write_atomically(path, b"new")
+    assert target.read_bytes() == b"mine"
+    assert not path.exists()
+
+
+def test_content_then_name_reach_the_disk_in_this_order(tmp_path, monkeypatch):
+    """A power cut after the rename must find the content, and after the return the name."""
+    seen, sync, replace = [], os.fsync, os.replace
+
+    def synced(handle):
+        what = "folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else os.fstat(handle).st_size
+        seen.append(what)
+        sync(handle)
+
+    def replaced(*names):
+        seen.append("rename")
+        replace(*names)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    write_atomically(tmp_path / "a.bin", b"content")
+    assert seen == [len(b"content"), "rename", "folder"]
+
+
+@pytest.mark.parametrize("reason", [errno.EIO, errno.ENOSPC])
+def test_a_failing_fsync_keeps_the_earlier_file(tmp_path, monkeypatch, reason):
+    path = tmp_path / "a.bin"
+    write_atomically(path, b"earlier")
+
+    def fail(_handle):
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(InputError, match=rf"cannot write .*: {os.strerror(reason)}\. Choose"):
         write_atomically(path, b"later")
     assert path.read_bytes() == b"earlier"
     assert names(tmp_path) == ["a.bin"]
+
+
+def test_a_file_system_that_cannot_sync_folders_is_fine(tmp_path, monkeypatch):
+    sync = os.fsync
+
+    def refuse_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    write_atomically(tmp_path / "a.bin", b"content")
+    assert (tmp_path / "a.bin").read_bytes() == b"content"
+
+
+def test_pipes_devices_folders_and_giants_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "giant").touch()
+    os.truncate(tmp_path / "giant", 2**40)
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(OSError, match="not a regular file"):
+            read_regular(path)
+    with pytest.raises(OSError, match="1099511627776 bytes, at most 268435456 were expected"):
+        read_regular(tmp_path / "giant")
+    with pytest.raises(OSError, match="No such file"):
+        read_regular(tmp_path / "nowhere")
+
+
+def test_what_may_fail_becomes_a_warning(tmp_path):
+    with (
+        pytest.warns(FeynkacWarning, match=r"cannot write .*\. The work continues without it\."),
+        tolerated(),
+    ):
+        write_atomically(tmp_path / "nowhere" / "a", b"content")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"[" * 10**6, "nested too deeply|Expecting value"),
+        (b'{"a":' * 10**5, "nested too deeply|Expecting value"),
+        (b'{"a": [' + b"{}," * 300_000 + b"{}]}", "more than 200000 objects"),
+        (b'{"a": NaN}', "NaN is not JSON"),
+        (b'{"a": -Infinity}', "-Infinity is not JSON"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "Exceeds the limit"),
+        (b"3", "a JSON object was expected, not int"),
+        (b"\xff\xfe", "decode|Expecting"),
+    ],
+)
+def test_what_is_no_plain_json_object_is_refused(text, reason):
+    with pytest.raises(ValueError, match=reason):
+        parse_object(text)
 
 
 WRITER = """

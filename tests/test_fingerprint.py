@@ -10,6 +10,38 @@ from feynkac.errors import InputError
 from feynkac.families.catalogue import find_family
 from feynkac.fingerprint import fingerprint
 
+BUILT_IN_MODULES = """
+import itertools
+import sys
+import time
+from dataclasses import dataclass
+
+import feynkac as fk
+
+
+@dataclass(frozen=True)
+class Mine(fk.Family):
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(0.0, sys.float_info.max ** 0.1), t=fk.Box(0.0, 1.0))
+
+    def drift(self, x, p):
+        return x * next(itertools.count()) * time.time_ns()
+
+    def diffusion(self, x, dw, p):
+        return dw
+
+    def initial(self, x, p):
+        return x
+"""
+
+
+def test_modules_that_are_part_of_python_itself_are_nobodys_formulas(tmp_path):
+    path = tmp_path / "built_in.py"
+    path.write_text(BUILT_IN_MODULES)
+    assert len(fingerprint(type(find_family(f"{path}:Mine")))) == 64
+
+
 HELPER = """
 RATE = 2.0
 

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,11 +16,14 @@ import pytest
 import torch
 
 import feynkac as fk
+import feynkac.runs.folder
 import feynkac.solver
+import feynkac.training.checkpoint
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
 from feynkac.files import seal, unseal
 from feynkac.preparation import make_run
 from feynkac.solution import Solution
+from feynkac.threads import using_threads
 from still import Holey, Still
 
 SMALL = {
@@ -403,6 +407,53 @@ def test_retraining_starts_over_and_leaves_other_files(tmp_path):
     assert files(tmp_path) == sorted([*FINISHED, "notes.txt"])
 
 
+def test_how_often_to_save_is_not_part_of_a_run(tmp_path):
+    settings = {"steps": None, "budget": 2.0, "evaluations": 1}
+    interrupted(tmp_path, 3, **settings)
+    began = run_file(tmp_path)
+    seen = []
+    found = solve(tmp_path, checkpoint_seconds=1e-3, report=seen.append, **settings)
+    assert seen[0].step == 4
+    assert found.manifest.run.training.checkpoint_seconds == 1e-3
+    assert run_file(tmp_path)["run"]["method"] == began["run"]["method"]
+    assert found.manifest.run.asked == began["run"]["asked"]
+
+
+def test_a_run_continued_with_another_number_of_threads_says_so(tmp_path):
+    interrupted(tmp_path, 3)
+    assert run_file(tmp_path)["began_with"] == 1
+    with (
+        using_threads(2),
+        pytest.warns(fk.FeynkacWarning, match="begun with 1 threads and continues with 2"),
+    ):
+        found = solve(tmp_path)
+    assert found.manifest.threads == 2
+
+
+def test_a_run_that_another_process_has_just_finished_is_not_done_again(tmp_path, monkeypatch):
+    """It was not finished when this process looked first, but is when it has the lock."""
+    done = solve(tmp_path / "other")
+    locked = feynkac.runs.folder.RunFolder.locked
+
+    @contextmanager
+    def late(self):
+        shutil.copytree(tmp_path / "other", self.path)
+        with locked(self):
+            yield
+
+    monkeypatch.setattr(feynkac.runs.folder.RunFolder, "locked", late)
+    found = solve(tmp_path / "run", report=lambda _: pytest.fail("trained"))
+    assert same_bits(found, done)
+
+
+def test_what_killed_processes_left_is_cleared_away(tmp_path):
+    interrupted(tmp_path)
+    for name in ("checkpoint.safetensors", "manifest.json"):
+        (tmp_path / f".{name}.tmp").write_bytes(b"half")
+    solve(tmp_path)
+    assert files(tmp_path) == FINISHED
+
+
 def test_what_pilots_chose_is_kept_when_the_same_words_come_again(tmp_path, monkeypatch):
     family = fk.BlackScholes()
     with pytest.raises(Interrupted):
@@ -522,7 +573,7 @@ def file_size_limit(size: int):
     ("size", "blocked", "left"),
     [
         (100, "run.json", []),
-        (1500, CHECKPOINT, ["metrics.jsonl", "run.json"]),
+        (1500, "weights.safetensors", ["metrics.jsonl", "run.json"]),
     ],
 )
 def test_a_full_disk_leaves_no_part_of_a_file(tmp_path, size, blocked, left):
@@ -531,6 +582,51 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path, size, blocked, left):
         solve(tmp_path, **settings)
     assert files(tmp_path) == left
     assert same_bits(solve(tmp_path, **settings), solve(**settings))
+
+
+def test_a_checkpoint_that_cannot_be_written_is_said_and_training_goes_on(tmp_path):
+    """The disk is full for a while: only a checkpoint is lost, and the result is the same."""
+    limits = []
+
+    def watch(progress: fk.Progress) -> None:
+        if progress.step == 3:
+            limits.append(resource.getrlimit(resource.RLIMIT_FSIZE))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1500, limits[0][1]))
+        if progress.step == 6:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits[0])
+
+    with pytest.warns(fk.FeynkacWarning, match=r"cannot write .*checkpoint.*The work continues"):
+        disturbed = solve(tmp_path, checkpoint_seconds=1e-9, report=watch)
+    assert same_bits(disturbed, solve())
+    assert files(tmp_path) == FINISHED
+
+
+def test_metrics_and_segments_that_cannot_be_written_are_written_later(tmp_path, monkeypatch):
+    """Segments belong to a checkpoint: it is not written before they are."""
+    real, failing = feynkac.runs.folder.write_atomically, {"run.json", "metrics.jsonl"}
+    written, steps = [], []
+
+    def write(path, content):
+        if path.name in failing:
+            raise InputError(f"cannot write {path}: for a while. Choose another.")
+        written.append((path.name, steps[-1]))
+        real(path, content)
+
+    def watch(progress: fk.Progress) -> None:
+        steps.append(progress.step)
+        if progress.step == 1:
+            monkeypatch.setattr(feynkac.runs.folder, "write_atomically", write)
+            monkeypatch.setattr(feynkac.training.checkpoint, "write_atomically", write)
+        if progress.step == 12:
+            failing.clear()
+
+    settings = {"steps": None, "budget": 2.0, "evaluations": 1, "checkpoint_seconds": 1e-9}
+    with pytest.warns(fk.FeynkacWarning, match=r"cannot write .*run\.json: for a while"):
+        found = solve(tmp_path, report=watch, **settings)
+    assert found.manifest.steps > 12
+    first = next(step for name, step in written if name == "run.json")
+    assert first > 10  # the end of the run has moved at steps 3 and 10
+    assert not [step for name, step in written if name == CHECKPOINT and 10 <= step < first]
 
 
 def test_a_disk_full_at_the_end_keeps_the_checkpoint(tmp_path):

@@ -6,7 +6,6 @@ Paths leave the box of x at once, so that the solution itself is a poor one. The
 trained as solutions are, but on visits. It is kept in the folder `control` of the run.
 """
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from feynkac.families.family import outputs
 from feynkac.methods import Fast
 from feynkac.preparation import make_run
 from feynkac.runs.artifact import MANIFEST
-from feynkac.runs.folder import CONTROL
+from feynkac.runs.folder import CONTROL, remove_folder
 from feynkac.runs.run import Run
 from feynkac.sampling.visited import visited
 from feynkac.solution import Solution
@@ -76,7 +75,7 @@ def _with_control(
     old = solution.control
     if old is not None and old.error < 1.0 and old.error <= trained.error:
         if target is not None:
-            shutil.rmtree(target)
+            remove_folder(target)
         return solution
     if target is not None:
         _replace(target, target.with_name(CONTROL))
@@ -91,12 +90,11 @@ def _suffices(control: Control | None, wanted: Run) -> bool:
 
 def _free(folder: Path) -> Path:
     """A folder without the rest of a training that was broken off."""
-    if folder.exists() and not (folder / MANIFEST).exists():
-        shutil.rmtree(folder)
+    if folder.is_symlink() or not (folder / MANIFEST).exists():
+        remove_folder(folder)
     return folder
 
 
 def _replace(source: Path, target: Path) -> None:
-    if target.exists():
-        shutil.rmtree(target)
+    remove_folder(target)
     source.rename(target)

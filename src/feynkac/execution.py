@@ -1,6 +1,7 @@
 """From a `Run` to a `Solution`: train it, continue it, or hand back its result."""
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
@@ -14,8 +15,10 @@ from feynkac.analysis.metrics import Errors
 from feynkac.analysis.rounding import error_text, number
 from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
+from feynkac.errors import FeynkacWarning
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
+from feynkac.files import tolerated
 from feynkac.grids.grid import grid_error
 from feynkac.grids.table import Table
 from feynkac.phases import Phase, enter, heard, tell
@@ -92,6 +95,7 @@ class _Execution:
         self.device = resolve_device(self.run.training.device)
         self.leads = self.team.rank == 0
         self.evaluator = Evaluator(self.run, self.family, self.device)
+        self.unkept: Pace | None = None  # a pace that could not be written
 
     def complete(
         self, report: Callable[[Progress], bool | None] | None, tracker: Tracker | None
@@ -138,6 +142,7 @@ class _Execution:
             return None
         self.files.require(self.run)
         decisions, pace = self.files.decisions()
+        _say_threads(decisions)
         if under_way:
             self.files.restore(state, self.run.identity)
             self.clock = Clock(self.clock.started - state.spent)
@@ -155,7 +160,7 @@ class _Execution:
             decisions, pace = Decisions(training.evaluations, bias), Pace.of(training.steps)
         else:
             decisions, pace = self._measure_machine(state, objective, training.budget)
-        decisions = replace(decisions, sets=sets)
+        decisions = replace(decisions, sets=sets, began_with=torch.get_num_threads())
         if self.files and self.leads:
             self.files.keep(self.run, decisions, pace)
         return decisions, pace
@@ -203,17 +208,28 @@ class _Execution:
 
         def save(current: State) -> None:
             current.spent = self.clock.spent()
+            if files and self.unkept:  # a checkpoint is of no use without its pace
+                files.keep(run, decisions, self.unkept)
+                self.unkept = None
             if files:
                 files.save(current, run.identity)
 
         def observe(progress: Progress) -> bool | None:
             if files and progress.record:
-                files.write_metrics(state.history)
+                with tolerated():
+                    files.write_metrics(state.history)
             if heard():
                 tell(training_phase(progress, state.history[-1] if state.history else None))
             if tracker:
                 tracker.record(progress.step, _tracked(progress))
             return report(progress) if report else None
+
+        def keep(pace: Pace) -> None:
+            self.unkept = pace
+            with tolerated():
+                if files:
+                    files.keep(run, decisions, pace)
+                self.unkept = None
 
         hooks = Hooks(self.evaluator, observe, save)
         if budget is None:
@@ -224,7 +240,6 @@ class _Execution:
             reserved=lambda: self.evaluator.reserved(decisions.evaluations) + SAVING,
             aside=lambda: self.evaluator.spent,
         )
-        keep = (lambda pace: files.keep(run, decisions, pace)) if files else hooks.keep
         return replace(hooks, end=pacemaker.end, keep=keep)
 
     def _finish(self, state: State, decisions: Decisions, pace: Pace) -> Solution:
@@ -238,6 +253,7 @@ class _Execution:
             segments=list(pace.segments) if budgeted else [],
             seconds=self.clock.spent(),
             training_seconds=state.seconds,
+            threads=decisions.threads or torch.get_num_threads(),
             discretisation=bias and Discretisation(l1=bias[0], se=bias[1]),
             parameters=network.parameter_count,
             history=state.history,
@@ -275,6 +291,18 @@ def _tracked(progress: Progress) -> dict[str, float | None]:
     errors = dict.fromkeys(f.name for f in fields(Errors) if f.name != "worst")
     found = {"seconds": progress.seconds, "loss": progress.loss} | errors
     return found | {n: v for n, v in (progress.record or {}).items() if n in found}
+
+
+def _say_threads(decisions: Decisions) -> None:
+    """Warn if a resumed run cannot be the same to the bit."""
+    began, now = decisions.began_with, torch.get_num_threads()
+    if decisions.threads is None and began not in (None, now):
+        warnings.warn(
+            f"this run was begun with {began} threads and continues with {now}: its numbers may "
+            f"differ in the last digits. For the same bits, call torch.set_num_threads({began}).",
+            FeynkacWarning,
+            stacklevel=2,
+        )
 
 
 def _warnings(run: Run, family: Family, decisions: Decisions, state: State) -> list[str]:

@@ -1,15 +1,20 @@
 """Durable files: a reader sees the old content or the new, never a part.
 
-Write to a temporary file in the same folder, fsync, then `os.replace`; a killed process leaves at
-most a stray temporary file behind, which the next write to the same name removes.
+Write to a temporary file in the same folder, fsync, `os.replace`, then fsync the folder; a killed
+process leaves at most a stray temporary file behind, which the next write to the same name removes.
+The temporary file is always a new one, so that a link prepared under its name is never followed.
 
-JSON that is read back is sealed: it carries the SHA-256 of its own content.
+Files are read only if they are regular (a pipe would block, a device never ends) and not larger
+than expected. JSON that is read back is sealed: it carries the SHA-256 of its own content.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +22,13 @@ from typing import Any, NoReturn
 
 from filelock import FileLock, Timeout
 
-from feynkac.errors import InputError
+from feynkac.errors import FeynkacWarning, InputError
 
 SEAL = "sha256"
 LOCK = ".lock"
 PATIENCE = 0.2  # seconds: one who is just leaving is waited for
+LARGEST_TEXT = 2**28  # bytes of JSON; the domain of a million inputs takes about 22 MB
+MOST_OBJECTS = 200_000  # in it: a history has one per evaluation
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -30,13 +37,15 @@ def write_atomically(path: Path, content: bytes) -> None:
     Raises:
         InputError: the folder is missing or read-only, or the disk is full.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = _temporary(path)
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)  # of a killed process, or a link set by somebody else
+        with temporary.open("xb") as file:  # O_EXCL: new, and never through a link
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):  # whatever forbade writing may forbid this too
             temporary.unlink()
@@ -44,6 +53,54 @@ def write_atomically(path: Path, content: bytes) -> None:
             f"cannot write {path}: {error.strerror or error}. "
             "Choose a writable folder with free space."
         ) from error
+
+
+@contextmanager
+def tolerated() -> Iterator[None]:
+    """A write that may fail, because more depends on the work than on it: a warning says so."""
+    try:
+        yield
+    except InputError as error:
+        warnings.warn(f"{error} The work continues without it.", FeynkacWarning, stacklevel=3)
+
+
+def remove_stray(path: Path) -> None:
+    """Remove what a killed process left beside `path`; only for who holds the folder."""
+    with contextlib.suppress(OSError):  # then the next write reports it
+        _temporary(path).unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.tmp")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where folders can be synced."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the file system knows no such thing
+            raise
+    finally:
+        os.close(handle)
+
+
+def read_regular(path: Path, largest: int = LARGEST_TEXT) -> bytes:
+    """Content of a regular file of at most `largest` bytes; pipes and devices are not opened.
+
+    Raises:
+        OSError: there is no such file, it cannot be read, or it is something else.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    if found.st_size > largest:
+        reason = f"it has {found.st_size} bytes, at most {largest} were expected"
+        raise OSError(errno.EFBIG, reason, str(path))
+    return path.read_bytes()
 
 
 def make_folder(path: Path) -> None:
@@ -122,8 +179,10 @@ def parse_object(content: bytes) -> dict[str, Any]:
     """A JSON object; NaN and infinities, which JSON does not have, are refused.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is something else, or has more objects than any file of a run.
     """
+    if content.count(b"{") > MOST_OBJECTS:  # before memory for them is taken
+        raise ValueError(f"it has more than {MOST_OBJECTS} objects")
     try:
         data = json.loads(content, parse_constant=_refuse)
     except RecursionError as error:

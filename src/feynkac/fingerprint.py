@@ -57,7 +57,8 @@ class _Pieces:
         self._seen.add(id(value))
         self._alive.append(value)  # an id is its own only as long as the object lives
         if isinstance(value, types.ModuleType):
-            if _is_users(getattr(value, "__file__", None)):
+            path = getattr(value, "__file__", None)
+            if path is not None and _is_users(path):  # sys and the like have no file
                 self._add_module(value)
         elif isinstance(value, type | types.FunctionType):
             if _is_users(_file_of(value)):

@@ -23,6 +23,9 @@ from feynkac.runs.artifact import (
 from feynkac.runs.folder import CONTROL
 from feynkac.runs.run import differences, record_family, settings_of
 
+HARMLESS = 1000
+"""A dimension whose domain is made at once."""
+
 
 def read_solution(
     folder: Path, family: Family | None = None
@@ -33,15 +36,40 @@ def read_solution(
         ArtifactError: they do not fit, or the family is needed and was not given.
     """
     manifest, weights = read_artifact(folder)
+    require_dimension(manifest)
     chosen = as_trained(family or _rebuild_family(manifest), manifest.family.domain)
     _require_trained_for(chosen, manifest, folder)
     network = _network(manifest, weights, chosen.domain, outputs(chosen), folder)
     return chosen, network, manifest, _read_control(folder / CONTROL)
 
 
+def require_dimension(manifest: Manifest) -> None:
+    """Refuse a `dim` that cannot belong to the recorded inputs, before a domain is made of it.
+
+    Raises:
+        ArtifactError: it is larger than all inputs together.
+    """
+    dim = manifest.family.fields.get("dim", 1)
+    inputs = sum(len(law.low) for law in manifest.domain.values())
+    if isinstance(dim, int) and dim > max(inputs, HARMLESS):
+        raise ArtifactError(
+            f"its family has dim={dim}, but its domain only {inputs} inputs; copy the folder again."
+        )
+
+
+def _require_size(manifest: Manifest, weights: dict[str, Tensor], folder: Path) -> None:
+    """Refuse sizes of a network that its weights cannot have, before memory for it is taken."""
+    architecture = manifest.run.method.architecture
+    most = max([len(weights), *(n for tensor in weights.values() for n in tensor.shape)])
+    sizes = [v for v in vars(architecture).values() if type(v) is int]
+    if type(architecture).__module__.startswith("feynkac.") and max(sizes, default=0) > most:
+        raise ArtifactError(f"the weights in {folder} do not fit its manifest.")
+
+
 def _network(
     manifest: Manifest, weights: dict[str, Tensor], domain: Domain, count: int, folder: Path
 ) -> Network:
+    _require_size(manifest, weights, folder)
     try:
         network = Network(manifest.run.method.architecture, domain, count)
         network.load_state_dict(weights)
@@ -52,6 +80,8 @@ def _network(
 
 def _read_control(path: Path) -> Control | None:
     """The companion, if the run has a finished one."""
+    if path.is_symlink():
+        raise ArtifactError(f"{path} is a link, and a run is one folder; remove the link.")
     if not (path / MANIFEST).exists():
         return None
     manifest, weights = read_artifact(path)

@@ -20,7 +20,7 @@ from feynkac.methods import Fast, Method
 from feynkac.methods.method import divide, find_method
 from feynkac.phases import enter
 from feynkac.runs.folder import RunFolder
-from feynkac.runs.run import Run, asked_for, record_family, run_to_dict
+from feynkac.runs.run import Run, asked_for, record_family, run_to_dict, with_logistics
 from feynkac.sampling.noise.lines import Lines
 from feynkac.training.settings import Training, one_sentence, resolve_device
 
@@ -52,7 +52,7 @@ def make_run(
         method.scheme.check(family)
     asked = asked_for(family, method, given)
     if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
-        return found
+        return with_logistics(found, given)
     if "steps" not in given and "budget" not in given:
         given["steps"] = method.length(family)
     try:

@@ -299,7 +299,11 @@ class Solution(SolutionMap, Shown):
             >>> solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0).labels
             ['sigma']
         """
-        u, others, given = self.u_exactly, self._where(known, named), 0.0 if model is None else model
+        u, others, given = (
+            self.u_exactly,
+            self._where(known, named),
+            0.0 if model is None else model,
+        )
         problem = make_problem(u, self.reach, free, others, values, noise, given)
         if model is not None:
             return problem

@@ -320,6 +320,7 @@ class SolutionMap(ABC):
         with torch.set_grad_enabled(torch.is_grad_enabled() and traced(inputs)):
             return self.u(inputs).squeeze(-1)
 
+
 def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
     """The network at flat inputs, also where only symmetries lead into its domain.
 

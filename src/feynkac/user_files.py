@@ -21,9 +21,14 @@ def import_file(location: str) -> ModuleType:
     state = path.stat()
     try:
         return _imported(path.resolve(), state.st_mtime_ns, state.st_size)
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except SystemExit as error:
+        raise InputError(
+            f"{location} ends the program on import (sys.exit); put what it does there below "
+            "if __name__ == '__main__'."
+        ) from error
+    except BaseException as error:
         raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
 
 

@@ -137,6 +137,19 @@ def test_the_papers_descent_agrees_with_least_squares():
     assert descended.evaluations == 128 + 4 * 500
 
 
+def test_without_known_noise_the_models_variance_is_added_to_that_of_the_residuals():
+    """One error for all observations: its variance is Σ model², and does not average out."""
+    values, free = quotes(seed=3), ("sigma", "x")
+    known = {"t": T, "strike": STRIKE}
+    plain = calibrate(make_problem(put, DOMAIN, free, known, values))
+    model = np.full(QUOTES, 0.01)
+    wide = calibrate(make_problem(put, DOMAIN, free, known, values, model=model))
+    np.testing.assert_allclose(wide.estimate, plain.estimate, rtol=1e-6)
+    own = np.sum(plain.residuals**2) / (QUOTES - len(free))
+    expected = plain.covariance * (own + QUOTES * 0.01**2) / own
+    np.testing.assert_allclose(wide.covariance, expected, rtol=1e-4)
+
+
 def test_model_error_widens_the_intervals():
     values = quotes(seed=1)
     exact = problem_of(values, noise=0.03)

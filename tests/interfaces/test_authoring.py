@@ -205,3 +205,53 @@ def test_a_failed_family_has_a_table_too():
     assert "wrong-payoff-shape: 1 problem to fix" in result.stdout
     assert re.search("formulas: WrongPayoffShape.initial must return .* fail │", result.stdout)
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["none", "true", "false", "a" * 300])
+def test_a_name_whose_class_cannot_be_named_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("new", name)
+    assert result.exit_code == 2
+    assert "cannot name a family" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+EXITING = """
+import sys
+from dataclasses import dataclass
+
+import feynkac as fk
+
+
+@dataclass(frozen=True)
+class Mine(fk.Family):
+    @property
+    def domain(self):
+        sys.exit(3)
+
+    def drift(self, x, p):
+        return x
+
+    def diffusion(self, x, dw, p):
+        return dw
+
+    def initial(self, x, p):
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys; sys.exit(3)", "ends the program on import (sys.exit)"),
+        ("raise SystemExit", "ends the program on import (sys.exit)"),
+        ("raise GeneratorExit", "fails on import: GeneratorExit"),
+        (EXITING, "a formula of the family ends the program (sys.exit); remove that."),
+    ],
+)
+def test_a_users_file_that_exits_is_an_error_in_one_sentence(text, said, tmp_path):
+    (tmp_path / "mine.py").write_text(text)
+    result = run("check", tmp_path / "mine.py:Mine")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1

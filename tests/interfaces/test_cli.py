@@ -32,6 +32,23 @@ ENVIRONMENT = {"COLUMNS": "200", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 STILL = Path(__file__).parents[1] / "still.py"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("dimensions", "--dims", ""), "cannot read ''; expected dimensions"),
+        (("dimensions", "--dims", "999999999"), "expected dimensions such as 1,2,3, at most 1000"),
+        (("error", "nowhere", "--inputs", "9" * 12), "range"),
+        (("uncertainty", "nowhere", "--samples", "9" * 12), "range"),
+        (("error", "nowhere", "--map", "--scheme", "euler:5"), "omit --scheme, --paths"),
+        (("--use", "a\0b", "families"), "there is no file"),
+    ],
+)
+def test_counts_and_options_that_mean_nothing_are_refused_at_once(arguments, said):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.replace("│", "").split())
+
+
 def run(*arguments: object) -> Result:
     """The program inside this process."""
     return CliRunner().invoke(app, [str(a) for a in arguments], env=ENVIRONMENT)

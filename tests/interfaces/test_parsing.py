@@ -258,3 +258,25 @@ def test_another_domain_keeps_the_shapes():
 def test_a_domain_that_makes_no_sense_is_refused(text, message):
     with pytest.raises(InputError, match=message):
         parse_domain(text, fk.BlackScholes().domain)
+
+
+DEEP = "[" * 30_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [DEEP, DEEP + "1" + "]" * 30_000, "null", "[null]", '["1"]', "true", "{}", "[[1],[{}]]"],
+)
+def test_what_is_no_number_is_refused_however_deep(value):
+    with pytest.raises(InputError, match=r"cannot read .*expected name=number or name=\[numbers\]"):
+        parse_point(f"x={value}")
+
+
+@pytest.mark.parametrize("text", ["0-999999999999", "9" * 30, "0-10000"])
+def test_too_many_seeds_are_refused_at_once(text):
+    with pytest.raises(InputError, match="too many or too large seeds; at most 10000"):
+        parse_seeds(text)
+
+
+def test_a_field_that_is_nested_without_end_is_a_text():
+    assert family_settings(None, [f"kind={DEEP}"]) == {"kind": DEEP}

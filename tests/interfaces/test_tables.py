@@ -1,5 +1,7 @@
 """Observations read from CSV files; what is wrong is named by row and column."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,12 @@ def read(tmp_path):
 
 def as_lists(found):
     return {name: np.asarray(value).tolist() for name, value in found.known.items()}
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is not a regular file"):
+        read_observations(tmp_path / "pipe", BlackScholes().domain, ["sigma"])
 
 
 def test_columns_are_variables_values_and_noise(read):

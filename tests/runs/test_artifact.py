@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import random
 import resource
 from collections.abc import Callable
@@ -215,6 +216,32 @@ def law(**values: object) -> Callable[[Path], object]:
     return spoil
 
 
+def pipe(name: str) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return spoil
+
+
+def link(name: str, target: str) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).symlink_to(target)
+
+    return spoil
+
+
+def grow(name: str) -> Callable[[Path], object]:
+    return lambda folder: os.truncate(folder / name, 2**40)
+
+
+def long_history(folder: Path) -> None:
+    rows = b"[" + b'{"step":1},' * 5_000_000 + b'{"step":1}]'
+    text = json.dumps(unseal((folder / MANIFEST).read_bytes()) | {"history": "HERE"}).encode()
+    (folder / MANIFEST).write_bytes(text.replace(b'"HERE"', rows))
+
+
 def rehash(content: bytes) -> Callable[[Path], object]:
     def spoil(folder: Path) -> None:
         (folder / WEIGHTS).write_bytes(content)
@@ -253,6 +280,14 @@ DAMAGE = {
     "foreign file": (alter(files={"../../x": "0"}), r"must list exactly weights\.safetensors"),
     "extra file": (alter(files={WEIGHTS: "0", "../../x": "0"}), "must list exactly"),
     "absolute file": (alter(files={"/etc/passwd": "0"}), "must list exactly"),
+    "weights a pipe": (pipe(WEIGHTS), "cannot read .*: it is not a regular file; copy"),
+    "weights a device": (link(WEIGHTS, "/dev/zero"), "cannot read .*: it is not a regular file"),
+    "weights endless": (grow(WEIGHTS), r"cannot read .*: it has 1099511627776 bytes, at most"),
+    "manifest a pipe": (pipe(MANIFEST), "cannot read .*: it is not a regular file"),
+    "manifest a device": (link(MANIFEST, "/dev/zero"), "cannot read .*: it is not a regular file"),
+    "manifest endless": (grow(MANIFEST), "cannot read .*: it has 1099511627776 bytes"),
+    "history endless": (long_history, "it has more than 200000 objects"),
+    "parameters negative": (alter(parameters=-1), "parameters: Input should be greater"),
     "wrong sum": (alter(files={WEIGHTS: "0" * 64}), "was truncated or altered"),
 }
 

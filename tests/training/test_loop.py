@@ -273,6 +273,32 @@ def test_a_bad_label_stops_the_run_at_its_step_with_the_last_good_parameters():
     assert_same(learned(state), learned(trained(3)))
 
 
+@pytest.mark.parametrize("where", ["sample", "differentiate"])
+def test_a_matrix_that_cannot_be_factored_stops_the_run_as_a_nan_does(where):
+    """Real linear algebra fails, in the labels or in the optimiser, at the third step."""
+    calls, saved = [], []
+
+    class Failing(MeanSquare):
+        def sample(self, generator):
+            found = super().sample(generator)
+            calls.append("sample")
+            if where == "sample" and len(calls) == 3:
+                torch.linalg.cholesky(-torch.eye(2))
+            return found
+
+        def differentiate(self, network, batch, optimiser):
+            if where == "differentiate" and len(calls) == 3:
+                torch.linalg.cholesky(-torch.eye(2))
+            return super().differentiate(network, batch, optimiser)
+
+    failing = Failing(OBJECTIVE.family, OBJECTIVE.scheme, OBJECTIVE.batch_size)
+    hooks = Hooks(save=lambda state: saved.append((state.step, state.tensors())))
+    with pytest.raises(NonFiniteError, match=r"step 3: linear algebra failed \(linalg.cholesky"):
+        trained(5, hooks, objective=failing)
+    assert [step for step, _ in saved] == [2]
+    assert_same(saved[0][1], trained(2).tensors())
+
+
 def spoil_parameter(network):
     with torch.no_grad():
         network.core.levels[0][0].linear.weight[0, 0] = torch.nan

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from feynkac.solution import Solution
 
 P = ParamSpec("P")
+MOST = 10**9
+"""Of inputs, paths, steps and the like; more would be a slip of the finger."""
 USE = "FEYNKAC_USE"
 """Environment variable with the files that processes of Ray import too."""
 EXTRAS = {
@@ -57,7 +59,9 @@ Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into 
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random numbers.", min=0)]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of all random numbers.", min=0, max=2**63 - 1)
+]
 Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of the family.")]
 Fields = Annotated[
     list[str] | None,
@@ -106,7 +110,9 @@ def options(
     global _debug
     _debug = debug
     if use:
-        os.environ[USE] = os.pathsep.join(str(Path(name).resolve()) for name in use)
+        if bad := [name for name in use if "\0" in name]:
+            raise typer.BadParameter(f"there is no file {bad[0]!r}.")
+        os.environ[USE] = os.pathsep.join(os.path.abspath(name) for name in use)
 
 
 _debug = False
@@ -138,7 +144,9 @@ def guarded(body: Callable[P, None]) -> Callable[P, None]:
         try:
             import_used()
             body(*args, **kwargs)
-        except (Exception, KeyboardInterrupt) as error:
+        except typer.Exit:
+            raise
+        except BaseException as error:
             if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
                 raise
             text, code = _explain(error)
@@ -156,6 +164,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         return f"error: this needs {error.name}; install feynkac[{extra}].", 2
     if isinstance(error, FeynkacError | OSError | ModuleNotFoundError):
         return f"error: {in_shell(str(error))}", 1 if isinstance(error, NonFiniteError) else 2
+    if isinstance(error, SystemExit | GeneratorExit):  # ours are `typer.Exit`
+        return "error: a formula of the family ends the program (sys.exit); remove that.", 2
     first = str(error).strip().partition("\n")[0]
     return f"error: {type(error).__name__}: {first} (--debug shows where)", 1
 
@@ -163,6 +173,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
 def load_solution(run: Path, family: str | None) -> "Solution":
     """The solution in a folder, or in the library; `family` names a user's own."""
     from feynkac.families.catalogue import find_family
+    from feynkac.loading import require_dimension
     from feynkac.runs.artifact import read_artifact
     from feynkac.solution import Solution
     from feynkac.user_files import import_file
@@ -172,6 +183,7 @@ def load_solution(run: Path, family: str | None) -> "Solution":
         return Solution.load(folder)
     import_file(family.rpartition(":")[0])  # it may also define the scheme of the run
     manifest, _ = read_artifact(folder)
+    require_dimension(manifest)
     return Solution.load(folder, find_family(family, dict(manifest.family.fields)))
 
 

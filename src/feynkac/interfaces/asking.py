@@ -7,6 +7,7 @@ import typer
 
 from feynkac.errors import InputError
 from feynkac.interfaces.application import (
+    MOST,
     Json,
     Picture,
     RunFolder,
@@ -126,7 +127,7 @@ def greeks(
             "--over", help="Sweep a scalar, such as t or x[1], over its range; repeatable."
         ),
     ] = None,
-    points: Annotated[int, typer.Option(help="Points per swept variable.", min=2)] = 41,
+    points: Annotated[int, typer.Option(help="Points per swept variable.", min=2, max=10**4)] = 41,
     out: Picture = None,
     family: UserFamily = None,
     as_json: Json = False,
@@ -169,7 +170,7 @@ def uncertainty(
     correlation: Annotated[
         list[str] | None, typer.Option("--correlation", help="Of two inputs: sigma,strike=0.5.")
     ] = None,
-    samples: Annotated[int, typer.Option(help="Number of evaluations.", min=64)] = 10**6,
+    samples: Annotated[int, typer.Option(help="Number of evaluations.", min=64, max=MOST)] = 10**6,
     indices: Annotated[
         bool, typer.Option("--indices", help="Compute Sobol' indices too (extra uq).")
     ] = False,

@@ -4,6 +4,7 @@ import importlib.util
 import keyword
 import re
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,9 @@ from feynkac.interfaces.application import (
 from feynkac.interfaces.parsing import parse_family
 from feynkac.interfaces.template import FAMILY, TEST, filled
 
+LONGEST = 64
+"""Letters of a name, so that file systems take it."""
+
 
 @command
 def new(
@@ -34,7 +38,7 @@ def new(
 ) -> None:
     """Write NAME.py, a family to start from, and its test."""
     _check_name(name)
-    class_name = "".join(part.capitalize() for part in name.split("_"))
+    class_name = _class_name(name)
     files = {Path(f"{name}.py"): FAMILY, Path(f"test_{name}.py"): TEST}
     if there := [str(path) for path in files if path.exists() and not force]:
         raise InputError(f"{there[0]} exists; choose another name, or overwrite it with --force.")
@@ -57,9 +61,23 @@ def _check_name(name: str) -> None:
             f"{name!r} cannot name a family; use lower-case letters, digits and underscores, "
             "as in mean_reverting."
         )
-    taken = importlib.util.find_spec(name)
+    class_name = _class_name(name)
+    if keyword.iskeyword(class_name) or len(name) > LONGEST:
+        raise InputError(f"{name!r} cannot name a family: {class_name[:20]!r} is not a class name.")
+    taken = _find_spec(name)
     if taken is not None and taken.origin != str(Path(f"{name}.py").resolve()):
         raise InputError(f"{name!r} is the name of an installed module; choose another one.")
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _find_spec(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, ValueError):  # a module that says nothing about where it comes from
+        return sys.modules[name].__spec__ if name in sys.modules else None
 
 
 @command
@@ -82,4 +100,4 @@ def check(
         rows = [(f"{name}: {f.sentence}", f.verdict) for name, f in found.findings.items()]
         print_table(found.summary, ("", "verdict"), rows)
     if not found.passed:
-        sys.exit(1)
+        raise typer.Exit(1)

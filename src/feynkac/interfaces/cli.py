@@ -19,6 +19,7 @@ from feynkac.interfaces import (  # noqa: F401
     solving,
 )
 from feynkac.interfaces.application import (
+    MOST,
     Json,
     RunFolder,
     Seed,
@@ -33,6 +34,8 @@ from feynkac.interfaces.parsing import parse_scheme
 if TYPE_CHECKING:
     from feynkac.solution import Solution
 
+LARGEST_DIM = 1000
+"""Of `dimensions`; its family has the square of that as inputs."""
 ZOO = Path("runs/zoo")
 """Where the rows of the zoo are kept."""
 
@@ -48,9 +51,12 @@ def main() -> None:
 @command
 def error(
     run: RunFolder,
-    inputs: Annotated[int | None, typer.Option(help="Number of fresh inputs.", min=2)] = None,
-    paths: Annotated[int, typer.Option(help="Paths per input of a simulated reference.", min=2)] = 2
-    ** 14,
+    inputs: Annotated[
+        int | None, typer.Option(help="Number of fresh inputs.", min=2, max=MOST)
+    ] = None,
+    paths: Annotated[
+        int, typer.Option(help="Paths per input of a simulated reference.", min=2, max=MOST)
+    ] = 2**14,
     scheme: Annotated[
         str, typer.Option(help="auto (that of RUN), exact, or a name with :STEPS, as log-ode:4.")
     ] = "auto",
@@ -71,6 +77,10 @@ def error(
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
     from feynkac.interfaces.console import print_errors, print_shape
 
+    if error_map and (scheme != "auto" or paths != 2**14):
+        raise InputError(
+            "a map certifies every input with paths of its own; omit --scheme, --paths."
+        )
     if out and not error_map:
         raise InputError("--out draws the map of errors; add --map.")
     if error_map and (shape or parity):
@@ -209,7 +219,9 @@ def dimensions(
     from feynkac.benchmarks.dimensions import DIMS, run_dimensions
     from feynkac.interfaces.console import print_table
 
-    study = run_dimensions(_parse_dims(dims) if dims else DIMS, target, seed, steps, _announce)
+    study = run_dimensions(
+        DIMS if dims is None else _parse_dims(dims), target, seed, steps, _announce
+    )
     if out:
         from feynkac.benchmarks.dimensions_figure import draw_scaling
         from feynkac.plotting.writing import write_figure
@@ -281,8 +293,10 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
 
 def _parse_dims(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise InputError(f"cannot read {text!r}; expected dimensions such as 1,2,3.")
+    if not all(part.isdecimal() and 0 < int(part) <= LARGEST_DIM for part in parts):
+        raise InputError(
+            f"cannot read {text[:40]!r}; expected dimensions such as 1,2,3, at most {LARGEST_DIM}."
+        )
     return [int(part) for part in parts]
 
 

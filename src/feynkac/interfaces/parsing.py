@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from feynkac.families.measures.measure import Measure
     from feynkac.sampling.schemes.scheme import Scheme
 
+MOST_SEEDS = 10_000
+DEEPEST = 16
+"""Brackets around a number; no variable has so many axes."""
 NAME = r"[A-Za-z_]\w*(?:\[[\d\s,]+\])?"
 """A variable, or one entry of it."""
 
@@ -44,10 +47,20 @@ def parse_point(text: str) -> dict[str, Any]:
 def _number(text: str) -> Any:
     """A number, or nested lists of them; None if it is neither."""
     try:
-        number = json.loads(text)
-    except ValueError:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    return None if isinstance(number, str | dict | bool) else number
+    return found if _is_numbers(found) else None
+
+
+def _is_numbers(value: Any) -> bool:
+    """Whether it is a number, or nested lists of them, as deep as an array may be."""
+    rows = [value]
+    for _ in range(DEEPEST):
+        if not any(isinstance(row, list) for row in rows):
+            break
+        rows = [v for row in rows for v in (row if isinstance(row, list) else [row])]
+    return all(type(row) in (int, float) for row in rows)
 
 
 def _assignments(text: str) -> list[str]:
@@ -108,7 +121,7 @@ def family_settings(dim: int | None, fields: Sequence[str] = ()) -> dict[str, An
             raise InputError(f"cannot read --field {text!r}; expected name=value, each name once.")
         try:
             settings[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             settings[name] = value
     return settings
 
@@ -181,9 +194,12 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
-        if match is None or (match[2] and int(match[2]) < int(match[1])):
-            raise InputError(f"cannot read the seeds {text!r}; expected 0,1 or 0-3.")
-        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first:
+            raise InputError(f"cannot read the seeds {text[:40]!r}; expected 0,1 or 0-3.")
+        if last - first >= MOST_SEEDS or last >= 2**63:
+            raise InputError(f"{text[:40]} are too many or too large seeds; at most {MOST_SEEDS}.")
+        found |= dict.fromkeys(range(first, last + 1))
     return tuple(found)
 
 

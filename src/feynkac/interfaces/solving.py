@@ -10,6 +10,7 @@ import typer
 from feynkac.clock import Clock
 from feynkac.errors import FeynkacError, InputError, Interrupted
 from feynkac.interfaces.application import (
+    MOST,
     Address,
     Dashboard,
     Dim,
@@ -46,7 +47,7 @@ def solve(
     preset: Annotated[
         Path | None, typer.Option(help="Settings that tune found; other options override them.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Number of training steps.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of training steps.", max=MOST)] = None,
     budget: Annotated[
         str | None, typer.Option(help='Wall-clock time instead, such as "60s".')
     ] = None,
@@ -59,8 +60,8 @@ def solve(
     scheme: Annotated[
         str, typer.Option(help="auto, exact, or a name with :STEPS, as log-ode:2, euler:25.")
     ] = "auto",
-    batch_size: Annotated[int | None, typer.Option(help="Inputs per step.")] = None,
-    paths: Annotated[int | None, typer.Option(help="Paths per input.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Inputs per step.", max=MOST)] = None,
+    paths: Annotated[int | None, typer.Option(help="Paths per input.", max=MOST)] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
     compiling: Annotated[bool, typer.Option("--compile/--no-compile")] = False,
     workers: Annotated[

@@ -7,6 +7,7 @@ Where a family has a variable called `value` or `noise`, the column with the obs
 """
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from feynkac.analysis.observations import free_columns
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
+from feynkac.files import read_regular
 
 VALUE, NOISE = "value", "noise"
 
@@ -95,8 +97,8 @@ def _check_inside(path: Path, label: str, cells: list[float], domain: Domain, co
 
 def _cells(path: Path) -> list[list[str]]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+        text = io.StringIO(read_regular(path).decode("utf-8-sig"), newline="")
+        rows = [row for row in csv.reader(text) if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a CSV file in UTF-8.") from error
     if len(rows) < 2:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from feynkac.errors import ArtifactError, InputError
-from feynkac.files import SEAL, parse_object, seal, unseal, write_atomically
+from feynkac.files import SEAL, parse_object, read_regular, seal, unseal, write_atomically
 from feynkac.methods.method import Method, find_method
 from feynkac.parts import read_part, record_part
 from feynkac.training.settings import one_sentence
@@ -44,7 +44,7 @@ def read_preset(path: Path) -> Method:
 
 def _unsealed(path: Path) -> dict[str, Any]:
     try:
-        return unseal(path.read_bytes())
+        return unseal(read_regular(path))
     except ValueError as error:
         raise InputError(
             f"{path} was altered since it was written; if that was you, delete its line {SEAL!r}."
@@ -54,7 +54,7 @@ def _unsealed(path: Path) -> dict[str, Any]:
 def read_json_object(path: Path, what: str) -> dict[str, Any]:
     """The JSON object in a file that must hold a `what`."""
     try:
-        return parse_object(path.read_bytes())
+        return parse_object(read_regular(path))
     except OSError as error:
         raise InputError(f"cannot read the {what} {path}: {error.strerror or error}.") from error
     except ValueError as error:

@@ -37,7 +37,15 @@ from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
 from feynkac.families.measures.normal import Normal
 from feynkac.families.measures.sampled import Sampled
-from feynkac.files import make_folder, parse_object, seal, sha256, unseal, write_atomically
+from feynkac.files import (
+    make_folder,
+    parse_object,
+    read_regular,
+    seal,
+    sha256,
+    unseal,
+    write_atomically,
+)
 from feynkac.parts import UnknownPartError
 from feynkac.runs.older_formats import FORMAT, upgraded
 from feynkac.runs.run import FamilyRecord, Run
@@ -47,6 +55,7 @@ from feynkac.training.state import Record
 MANIFEST = "manifest.json"
 RUN = "run.json"
 WEIGHTS = "weights.safetensors"
+PER_PARAMETER, BESIDES = 64, 2**28  # bytes of weights at most, with buffers and a header
 
 
 class MeasureRecord(BaseModel):
@@ -100,9 +109,11 @@ class Manifest(BaseModel):
     """Wall clock of the whole run; in format 1, of its steps."""
     training_seconds: float | None = None
     """Of its steps."""
+    threads: Annotated[int | None, Field(ge=1, exclude_if=lambda found: found is None)] = None
+    """Of torch during training; older manifests do not say."""
     discretisation: Discretisation | None = None
     """Of the scheme the network was trained with; None if it has no such error."""
-    parameters: int
+    parameters: Annotated[int, Field(ge=0)]
     history: list[Record]
     warnings: Annotated[list[str], Field(exclude_if=lambda found: not found)] = []
     """What is wrong with the result, one sentence each."""
@@ -224,7 +235,7 @@ def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
         raise ArtifactError(f"{folder / MANIFEST} must list exactly {WEIGHTS}; it was altered.")
     path = folder / WEIGHTS
     try:
-        content = path.read_bytes()
+        content = read_regular(path, PER_PARAMETER * manifest.parameters + BESIDES)
     except OSError as error:
         raise ArtifactError(
             f"cannot read {path}: {error.strerror}; copy the folder again."
@@ -243,11 +254,11 @@ def read_artifact(folder: Path) -> tuple[Manifest, dict[str, Tensor]]:
 
 def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
-    if not path.is_file():
+    if not path.exists():
         what = "a run that has not finished" if (folder / RUN).exists() else "no solution"
         raise ArtifactError(f"{folder} holds {what}: there is no {MANIFEST} in it.")
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         data = parse_object(content)
         return Manifest.model_validate(
             upgraded(data if data.get("format") == 1 else unseal(content))

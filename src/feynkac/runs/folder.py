@@ -3,7 +3,7 @@
 run.json                  settings, decisions and pace, sealed; written before the first step
 checkpoint.safetensors    the state, while the run is under way
 metrics.jsonl             the errors measured so far, one JSON object per line
-manifest.json, weights    the result (`storage.py`)
+manifest.json, weights    the result (`artifact.py`)
 """
 
 import contextlib
@@ -18,7 +18,16 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from feynkac.errors import ArtifactError
-from feynkac.files import locked, make_folder, seal, unseal, write_atomically
+from feynkac.files import (
+    locked,
+    make_folder,
+    parse_object,
+    read_regular,
+    remove_stray,
+    seal,
+    unseal,
+    write_atomically,
+)
 from feynkac.runs.artifact import MANIFEST, RUN, WEIGHTS, read_artifact
 from feynkac.runs.older_formats import FORMAT
 from feynkac.runs.run import (
@@ -35,6 +44,7 @@ from feynkac.training.pace import Pace, read_pace
 from feynkac.training.state import Record, State
 
 CHECKPOINT, METRICS, CONTROL = "checkpoint.safetensors", "metrics.jsonl", "control"
+FILES = (MANIFEST, RUN, CHECKPOINT, METRICS, WEIGHTS)  # in the order in which they are removed
 _DECISIONS = TypeAdapter(Decisions)
 
 
@@ -64,13 +74,15 @@ class RunFolder:
         """Made if need be, and held for this process alone."""
         make_folder(self.path)
         with locked(self.path):
+            for name in FILES:
+                remove_stray(self.path / name)
             yield
 
     def clear(self) -> None:
         """Remove the run, whatever became of it; other files stay."""
-        for name in (MANIFEST, RUN, CHECKPOINT, METRICS, WEIGHTS):  # the result is void first
+        for name in FILES:
             (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / CONTROL, ignore_errors=True)
+        remove_folder(self.path / CONTROL)
 
     def run_asked_for(self, asked: str) -> Run | None:
         """The run that these words once began here, with what it has chosen since."""
@@ -131,10 +143,11 @@ class RunFolder:
     def metrics(self) -> list[Record]:
         """What `write_metrics` wrote last; only to look at while the run is under way."""
         try:
-            return [json.loads(line) for line in (self.path / METRICS).read_text().splitlines()]
+            lines = read_regular(self.path / METRICS).splitlines()
+            return [parse_object(line) for line in lines]
         except FileNotFoundError:
             return []
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise ArtifactError(
                 f"{self.path / METRICS} is damaged; choose another folder."
             ) from error
@@ -145,7 +158,7 @@ class RunFolder:
 
     def _read(self) -> dict[str, Any]:
         try:
-            data = unseal((self.path / RUN).read_bytes())
+            data = unseal(read_regular(self.path / RUN))
         except (OSError, ValueError) as error:
             raise self._damaged(str(error)) from error
         if data.get("format") != FORMAT:
@@ -157,6 +170,14 @@ class RunFolder:
 
     def _damaged(self, why: str) -> ArtifactError:
         return ArtifactError(f"{self.path / RUN} is damaged ({why}); choose another folder.")
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all in it; of a link only the link."""
+    if path.is_symlink():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def require_same(ours: dict[str, Any], theirs: Any, folder: Path) -> None:

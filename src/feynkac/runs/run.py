@@ -108,7 +108,8 @@ def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
         1
     """
     usual = {field.name: field.default for field in dataclasses.fields(Training)}
-    given = {k: v for k, v in training.items() if v is not None and v != usual.get(k)}
+    counted = {k: v for k, v in training.items() if k not in LOGISTICS}
+    given = {k: v for k, v in counted.items() if v is not None and v != usual.get(k)}
     with contextlib.suppress(KeyError, ValueError):  # what is no time is refused elsewhere
         given["budget"] = seconds(given["budget"])
     record = record_family(family)
@@ -116,6 +117,12 @@ def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
     if record.domain is not None:
         said.append(record.domain)
     return sha256(repr(said).encode())
+
+
+def with_logistics(run: Run, given: dict[str, Any]) -> Run:
+    """`run` with those of the `given` settings that do not change its result."""
+    wanted = {name: given[name] for name in LOGISTICS if name in given}
+    return dataclasses.replace(run, training=dataclasses.replace(run.training, **wanted))
 
 
 @dataclass(frozen=True, config={"extra": "forbid", "strict": True})
@@ -128,6 +135,8 @@ class Decisions:
     """Estimated discretisation error of the scheme and its standard error, where it has one."""
     threads: Annotated[int, Field(ge=1)] | None = None
     """Threads of training, if a run with a budget chose them; None: those of the process."""
+    began_with: Annotated[int, Field(ge=1)] | None = None
+    """Threads of the process that began the run; older runs do not say."""
     sets: Annotated[int, Field(ge=1)] | None = None
     """Parameter sets of labels that were made before training; None: there are none."""
 

@@ -10,13 +10,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from feynkac.errors import ArtifactError
-from feynkac.files import write_atomically
+from feynkac.files import parse_object, read_regular, write_atomically
 from feynkac.training.state import State
+
+LENGTH = 8  # bytes before the header of a safetensors file, which say how long it is
+FACTOR, BESIDES = 16, 2**28  # a checkpoint has at most so many bytes, and times the state
 
 
 def save_checkpoint(state: State, path: Path, identity: str) -> None:
@@ -41,25 +44,27 @@ def load_checkpoint(state: State, path: Path, identity: str) -> None:
     Raises:
         ArtifactError: the file is damaged or belongs to a run with other settings.
     """
-    header, tensors = _read(path)
+    held = sum(tensor.nbytes for tensor in state.tensors().values())
+    header, tensors = _read(path, FACTOR * held + BESIDES)
     if header.get("identity") != identity:
         raise ArtifactError(f"{path} belongs to a run with other settings; choose another folder.")
     try:
         state.restore(tensors)
         state.step, state.seconds = header["step"], header["seconds"]
         state.spent, state.history = header["spent"], header["history"]
-    except (KeyError, RuntimeError, ValueError) as error:
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
         raise ArtifactError(f"{path} does not fit this run; delete it to start over.") from error
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _read(path: Path, largest: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
-        with safe_open(path, framework="pt") as file:
-            seal = file.metadata()
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        content = read_regular(path, largest)
+        tensors = load(content)
+        end = LENGTH + int.from_bytes(content[:LENGTH], "little")
+        seal = parse_object(content[LENGTH:end])["__metadata__"]
         if seal["sha256"] != _digest(seal["feynkac"], tensors):
             raise ValueError("its SHA-256 does not match its content")
-        return dict(json.loads(seal["feynkac"])), tensors
+        return parse_object(seal["feynkac"].encode()), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ArtifactError(
             f"{path} is not a readable checkpoint ({error}); delete it to start over."

@@ -27,6 +27,15 @@ def explain_parameters(network: Network, step: int) -> NonFiniteError:
     return _error(step, _bad_parameter(network) or "in a buffer of the network")
 
 
+def explain_algebra(error: Exception, step: int) -> NonFiniteError:
+    """The error that says why linear algebra failed, in a formula or in the optimiser."""
+    said = str(error).strip().partition("\n")[0].rstrip(".")
+    return NonFiniteError(
+        f"step {step}: linear algebra failed ({said}). The last good state is kept; check the "
+        "family's matrices, or lower the learning rate."
+    )
+
+
 def _error(step: int, where: str) -> NonFiniteError:
     return NonFiniteError(
         f"step {step}: a NaN or infinity arose {where}. The last good state is kept; "

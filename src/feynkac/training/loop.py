@@ -6,15 +6,17 @@ progress.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families.domain import Domain
+from feynkac.files import tolerated
 from feynkac.networks.network import Network
-from feynkac.training.diagnosis import explain, explain_parameters
+from feynkac.training.diagnosis import explain, explain_algebra, explain_parameters
 from feynkac.training.interrupts import deferred_interrupts
 from feynkac.training.objective import Batch, Objective, stack
 from feynkac.training.pace import Pace
@@ -81,7 +83,8 @@ def train(
             try:
                 loss = update(state, objective, domain, rate, pace, team)
             except NonFiniteError:
-                _save(state, hooks, team)
+                with tolerated():  # the NaN matters more
+                    _save(state, hooks, team)
                 raise
             end = _new_end(state.step, pace, hooks) if team.rank == 0 else pace.steps
             asked = team.rank == 0 and _tell(state, loss, training.evaluations, pace, end, hooks)
@@ -92,7 +95,8 @@ def train(
                 _save(state, hooks, team)
                 raise Interrupted(f"stopped at step {state.step} of {pace.steps}")
             if saving:
-                _save(state, hooks, team)
+                with tolerated():
+                    _save(state, hooks, team)
                 saved = time.monotonic()
     if not state.is_finite():
         raise explain_parameters(state.network, state.step)
@@ -138,17 +142,15 @@ def update(
     """One step; returns its loss. A NaN or infinity stops it before the parameters change."""
     start = time.perf_counter()
     streams = team.mine(state.streams)
-    before = [stream.get_state() for stream in streams]
-    batch = stack([objective.sample(stream) for stream in streams])
-    batch = team.gather(batch) if objective.whole else batch
-    loss = objective.differentiate(state.network, batch, state.optimiser)
-    gradients = [p.grad for p in state.network.parameters() if p.grad is not None]
-    team.average([loss, *gradients])
-    size = torch.nn.utils.get_total_norm(gradients)
-    if not (loss.isfinite() and size.isfinite()):
-        for stream, its_state in zip(streams, before, strict=True):
-            stream.set_state(its_state)
-        raise _explain(state, objective, batch, domain, team)
+    with _undone_if_it_fails(state, streams):
+        batch = stack([objective.sample(stream) for stream in streams])
+        batch = team.gather(batch) if objective.whole else batch
+        loss = objective.differentiate(state.network, batch, state.optimiser)
+        gradients = [p.grad for p in state.network.parameters() if p.grad is not None]
+        team.average([loss, *gradients])
+        size = torch.nn.utils.get_total_norm(gradients)
+        if not (loss.isfinite() and size.isfinite()):
+            raise _explain(state, objective, batch, domain, team)
     learning_rate = rate(state.step, pace.fraction(state.step))
     for group in state.optimiser.param_groups:
         group["lr"] = learning_rate
@@ -157,6 +159,23 @@ def update(
     value = loss.item()
     state.seconds += time.perf_counter() - start
     return value
+
+
+@contextmanager
+def _undone_if_it_fails(state: State, streams: Sequence[torch.Generator]) -> Iterator[None]:
+    """Streams, and running means of the network, as before if a NaN arises or algebra fails."""
+    before = [stream.get_state() for stream in streams]
+    buffers = [(buffer, buffer.clone()) for buffer in state.network.core.buffers()]
+    try:
+        yield
+    except (NonFiniteError, torch.linalg.LinAlgError) as error:  # type: ignore[attr-defined]
+        for stream, its_state in zip(streams, before, strict=True):
+            stream.set_state(its_state)
+        for buffer, value in buffers:
+            buffer.copy_(value)
+        if isinstance(error, NonFiniteError):
+            raise
+        raise explain_algebra(error, state.step + 1) from error
 
 
 def _explain(

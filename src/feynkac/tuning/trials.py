@@ -21,7 +21,7 @@ from feynkac.errors import ArtifactError, InputError
 from feynkac.execution import execute
 from feynkac.families.catalogue import find_family
 from feynkac.families.family import Family
-from feynkac.files import make_folder, seal, sha256, unseal, write_atomically
+from feynkac.files import make_folder, read_regular, seal, sha256, unseal, write_atomically
 from feynkac.methods import Method
 from feynkac.methods.method import find_method
 from feynkac.methods.space import Space
@@ -196,6 +196,6 @@ def train_trial(
 
 def _read(path: Path, kind: TypeAdapter[T]) -> T:
     try:
-        return kind.validate_python(unseal(path.read_bytes()))
+        return kind.validate_python(unseal(read_regular(path)))
     except (OSError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged; choose another folder.") from error

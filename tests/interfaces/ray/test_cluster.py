@@ -4,8 +4,10 @@ import importlib.util
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from processes import Program, wait_until
 
 from feynkac.errors import InputError
 from feynkac.interfaces.jobs import Place
-from feynkac.interfaces.ray.cluster import PRIVATE, cluster, require_cpus
+from feynkac.interfaces.ray.cluster import PRIVATE, cluster, private_folder, require_cpus
 
 
 def test_too_few_cpus_are_refused_before_anything_starts():
@@ -40,11 +42,36 @@ def test_enough_cpus_are_fine():
         ("http://127.0.0.1:1", "expected ray://host:port"),
         ("ray://127.0.0.1:port", "no Ray cluster at"),
         ("", "expected ray://host:port"),
+        ("ray://[::", "no Ray cluster at"),
+        ("ray://[", "no Ray cluster at"),
+        ("ray://127.0.0.1:99999999", "no Ray cluster at"),
+        ("ray://a\0b:1", "no Ray cluster at"),
+        (f"ray://{'a' * 300}:1", "no Ray cluster at"),
     ],
 )
 def test_an_address_without_a_cluster(address, reason):
     with pytest.raises(InputError, match=reason):
         cluster(Place(address)).__enter__()
+
+
+def test_rays_folder_is_for_this_user_alone():
+    with private_folder() as folder:
+        folder.chmod(0o777)  # as Ray does
+        assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
+        assert folder.parent.stat().st_uid == os.getuid()
+        longest = folder / "session_2026-11-17_12-00-00_000000_4194304/sockets/plasma_store"
+        assert len(str(longest)) < 104  # what a socket may have
+    assert not folder.parent.exists()
+
+
+def test_folders_of_killed_processes_are_removed_and_those_of_living_ones_kept():
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left = Path(tempfile.mkdtemp(prefix=f"feynkac-{gone.pid}-", dir="/tmp"))
+    (left / "ray").mkdir()
+    with private_folder() as first, private_folder():
+        assert first.exists()
+        assert not left.exists()
 
 
 @pytest.mark.slow

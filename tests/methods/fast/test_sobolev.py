@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from feynkac.errors import NonFiniteError
-from feynkac.families import BlackScholes, HeatParaboloid
+from feynkac.families import BlackScholes, HeatParaboloid, Sampled
+from feynkac.grids.table import grouped_inputs
 from feynkac.methods.fast.sobolev import (
     PathData,
     SobolevGradient,
@@ -127,6 +128,19 @@ def test_labels_of_the_slope_in_root_time_stay_bounded_towards_zero(generator):
     (raw, normalised), (raw_early, normalised_early) = spreads
     assert raw_early > 300 * raw
     assert 0.5 * normalised < normalised_early < 2 * normalised
+
+
+def test_no_input_is_at_time_zero(generator):
+    """There the slope in √t has no label; a millionth of the longest time is the shortest."""
+
+    def zero_or_four(count, _generator, dtype):
+        return 4.0 * (torch.arange(count) % 2).to(dtype)
+
+    family = BlackScholes().on(t=Sampled(zero_or_four, 0.0, 4.0))
+    inputs = make_data(family).inputs(8, generator)
+    assert inputs[:, family.domain.slices()["t"]].unique().tolist() == pytest.approx([4e-6, 4.0])
+    table = grouped_inputs(family.domain, 8, 4, generator)
+    assert table[..., family.domain.slices()["t"]].unique().tolist() == pytest.approx([4e-6, 4.0])
 
 
 def test_samples_are_finite_labels_inside_the_domain(generator):

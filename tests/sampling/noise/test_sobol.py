@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from feynkac.sampling.noise.noise import Shape
-from feynkac.sampling.noise.sobol import MOST_DIMS, Sobol, _cosines
+from feynkac.sampling.noise.sobol import BITS, MOST_DIMS, Sobol, _cosines
 
 
 def uniforms(z):
@@ -25,6 +25,15 @@ def test_each_coordinate_has_one_point_in_every_interval(dtype, generator):
     interval = (uniforms(z[0, :, :half].double()) * half).long()
     expected = torch.arange(half)[None, :, None].expand_as(interval)
     assert torch.equal(interval.sort(1).values, expected)
+
+
+def test_points_are_in_the_middle_of_their_cells(generator):
+    """So that none is 0 or 1, whose normals are infinite, and their mean has no bias."""
+    z, _ = Sobol().draw(Shape(50, 64, 1, 3), generator, torch.float64)
+    cells = uniforms(z) * 2**BITS
+    torch.testing.assert_close(
+        cells - cells.floor(), torch.full_like(cells, 0.5), rtol=0, atol=1e-6
+    )
 
 
 def test_the_second_half_mirrors_the_first(generator):

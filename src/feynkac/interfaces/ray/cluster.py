@@ -11,12 +11,15 @@ import importlib.util
 import logging
 import os
 import secrets
+import shutil
 import socket
+import stat
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +30,7 @@ from feynkac.interfaces.application import debugging
 from feynkac.interfaces.jobs import Place
 
 LOOPBACK = "127.0.0.1"
+ROOT, PREFIX = Path("/tmp"), "feynkac-"
 PATIENCE = 5.0  # seconds for an address to answer
 TOKEN = secrets.token_hex(32)  # one per process; Ray reads it only once
 PRIVATE = {
@@ -81,9 +85,7 @@ def _private(dashboard: bool) -> Iterator[None]:
     if dashboard and importlib.util.find_spec("aiohttp_cors") is None:
         raise InputError('--dashboard needs more of Ray; pip install "ray[default]".')
     with (
-        tempfile.TemporaryDirectory(  # paths of sockets must be short
-            prefix="feynkac-", dir="/tmp", ignore_cleanup_errors=True
-        ) as folder,
+        private_folder() as folder,
         _environment(PRIVATE | BOTH | {"RAY_AUTH_TOKEN": TOKEN}),
     ):
         import ray
@@ -92,8 +94,46 @@ def _private(dashboard: bool) -> Iterator[None]:
             raise InputError(
                 f"ray was imported too early and would listen on {ip}; restart Python."
             )
-        with _connection(include_dashboard=dashboard, _temp_dir=folder):
+        with _connection(include_dashboard=dashboard, _temp_dir=str(folder)):
             yield
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder for Ray that only this user can enter; what killed processes left is removed.
+
+    Ray opens its own folder to all users, so it gets one inside. Its path must be short: it is that
+    of sockets.
+    """
+    _remove_left_over()
+    with tempfile.TemporaryDirectory(
+        prefix=f"{PREFIX}{os.getpid()}-", dir=ROOT, ignore_cleanup_errors=True
+    ) as outer:
+        inner = Path(outer) / "ray"
+        inner.mkdir()
+        if (mode := stat.S_IMODE(Path(outer).stat().st_mode)) != stat.S_IRWXU:
+            raise InputError(f"{outer} has the mode {mode:o}, so that others could read it.")
+        yield inner
+
+
+def _remove_left_over() -> None:
+    """Remove folders of this user whose process is gone."""
+    for folder in ROOT.glob(f"{PREFIX}*-*"):
+        process = folder.name.removeprefix(PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
+            if ours and process.isdecimal() and not _alive(int(process)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 @contextmanager
@@ -107,8 +147,8 @@ def _knock(address: str) -> None:
     """Fail quickly where Ray would retry for minutes."""
     import grpc
 
-    url = urlsplit(address)
     try:
+        url = urlsplit(address)
         host, port = url.hostname, url.port or 10001
         if host is None or url.scheme != "ray":
             raise ValueError("expected ray://host:port")
