@@ -19,9 +19,9 @@ from feynkac.errors import InputError
 from feynkac.families.capabilities import Greek, NamedGreeks
 from feynkac.families.columns import Numbers
 from feynkac.families.family import Family
-from feynkac.families.reach import Reach
 from feynkac.families.frames import Frame
 from feynkac.families.names import label
+from feynkac.families.reach import Reach
 from feynkac.families.values import At, by_name
 from feynkac.networks.network import Network
 

@@ -63,7 +63,20 @@ def levels(stage, x):
     return total
 
 
+def radius(stage, h):
+    count = stage["count"]
+    return np.concatenate([[np.sqrt((h[:count] ** 2).sum() + stage["floor"])], h[count:]])
+
+
+def units(stage, h):
+    q = np.log(np.maximum(h[stage["pivots"]], stage["floor"]))
+    factors = np.exp(q @ np.array(stage["powers"]))
+    return run(stage["stages"], h[stage["kept"]] * factors[:-1]) * factors[-1]
+
+
 STEPS = {
+    "radius": radius,
+    "units": units,
     "order": order,
     "root": column(np.sqrt),
     "log": column(np.log),

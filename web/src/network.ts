@@ -124,7 +124,27 @@ function mean(x: Float64Array): number {
   return x.reduce((sum, z) => sum + z, 0) / x.length;
 }
 
+const only = (h: Jet, columns: number[]) =>
+  parts(h, (x) => Float64Array.from(columns, (i) => x[i]!));
+
+const exp: Scalar = (z) => [Math.exp(z), Math.exp(z), Math.exp(z)];
+
 const STAGES: Record<string, (h: Jet, stage: any) => Jet> = {
+  radius(h, { count, floor }) {
+    const x = only(h, range(count));
+    const square = linear(times(x, x), { weight: [range(count).map(() => 1)], bias: [floor] });
+    const rest = range(h.v.length).slice(count);
+    return joined(STAGES.root!(square, { columns: [0], floor }), only(h, rest));
+  },
+  units(h, { pivots, kept, powers, floor, stages }) {
+    const logs = STAGES.log!(only(h, pivots), { columns: range(pivots.length), floor });
+    const weight = range(kept.length + 1).map((j) => powers.map((row: number[]) => row[j]));
+    const sums = linear(logs, { weight, bias: weight.map(() => 0) });
+    const factors = each(sums, sums.v.keys(), exp);
+    const seen = times(only(h, kept), only(factors, range(kept.length)));
+    const found = stages.reduce(apply, seen);
+    return times(found, only(factors, range(found.v.length).map(() => kept.length)));
+  },
   order(h, { places }: { places: [number, number][] }) {
     const [start, stop] = places[0]!;
     const order = range(stop - start).sort((a, b) => h.v[start + a]! - h.v[start + b]!);

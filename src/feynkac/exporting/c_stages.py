@@ -68,6 +68,29 @@ static void fk_layer_norm(double *h, const float *w, const float *b, double epsi
     for (int i = 0; i < n; i++) square += (h[i] - mean) * (h[i] - mean) / n;
     for (int i = 0; i < n; i++) h[i] = w[i] * (h[i] - mean) / sqrt(square + epsilon) + b[i];
 }""",
+    "radius": """
+static void fk_radius(double *h, int count, double least, int n) {
+    double square = least;
+    for (int i = 0; i < count; i++) square += h[i] * h[i];
+    h[0] = sqrt(square);
+    for (int i = count; i < n; i++) h[i - count + 1] = h[i];
+}""",
+    "units": """
+static double fk_units(const double *h, const int *pivots, int m, const int *kept, int n,
+                       const double *powers, double least, double *o) {
+    for (int j = 0; j <= n; j++) {
+        double sum = 0.0;
+        for (int i = 0; i < m; i++)
+            sum += powers[i * (n + 1) + j] * log(h[pivots[i]] > least ? h[pivots[i]] : least);
+        if (j == n) return exp(sum);
+        o[j] = h[kept[j]] * exp(sum);
+    }
+    return 1.0;
+}""",
+    "in-units": """
+static void fk_in_units(double *h, double unit, int n) {
+    for (int i = 0; i < n; i++) h[i] *= unit;
+}""",
     "sin": "static double fk_sin(double z) { return sin(z); }",
     "silu": "static double fk_silu(double z) { return z / (1.0 + exp(-z)); }",
     "relu": "static double fk_relu(double z) { return z > 0.0 ? z : 0.0; }",
@@ -201,6 +224,24 @@ def _levels(out: Writing, record: Record) -> None:
     out.call("copy", "total", source, outputs)
 
 
+def _radius(out: Writing, record: Record) -> None:
+    out.call("radius", out.here, record["count"], repr(record["floor"]), out.size)
+    out.size -= record["count"] - 1
+
+
+def _units(out: Writing, record: Record) -> None:
+    """The stages in units; what u is to be multiplied by is kept meanwhile."""
+    pivots, kept = (out.array("int", record[name]) for name in ("pivots", "kept"))
+    sizes, target = (len(record["pivots"]), len(record["kept"])), out.other()
+    powers = out.array("double", record["powers"])
+    given = (out.here, pivots, sizes[0], kept, sizes[1], powers, repr(record["floor"]), target)
+    out.call("units", *given)
+    out.calls[-1] = out.calls[-1].replace("    fk_units", "    const double unit = fk_units")
+    out.here, out.size = target, sizes[1]
+    out.write(record["stages"])
+    out.call("in-units", out.here, "unit", out.size)
+
+
 def _maps(levels: list[list[list[Record]]]) -> Iterator[tuple[int, int, list[Record]]]:
     """Level, place in it, and stages of each map, the deepest level first."""
     for number, level in reversed(list(enumerate(levels))):
@@ -219,4 +260,6 @@ WRITERS: dict[str, Callable[[Writing, Record], None]] = {
     "scale": _scale,
     "layer-norm": _layer_norm,
     "levels": _levels,
+    "radius": _radius,
+    "units": _units,
 }

@@ -1,4 +1,4 @@
-"""From a trained network to its stages: order → roots, logarithms → normalise → layers → scale."""
+"""From a trained network to its stages: radius → units (order → roots, … → layers → scale)."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,12 @@ from feynkac.errors import InputError
 from feynkac.exporting.input_stages import Log, Normalise, Order, Root
 from feynkac.exporting.layer_stages import Activate, Affine, LayerNorm, Levels, Products, Scale
 from feynkac.exporting.stage import Chain, Stage
+from feynkac.exporting.symmetry_stages import Radius, Units
 from feynkac.networks.architecture import ACTIVATIONS, Layer, Linear
 from feynkac.networks.feed_forward import FeedForwardNetwork
 from feynkac.networks.multilevel import MultilevelNetwork
 from feynkac.networks.network import Network, Select
+from feynkac.networks.reduction import SMALLEST, Reduction
 from feynkac.networks.smooth import SmoothNetwork
 from feynkac.solution import Solution
 
@@ -30,11 +32,11 @@ def describe(solution: Solution) -> Chain:
 
     Example:
         >>> [record["kind"] for record in describe(solution).records()][:3]
-        ['root', 'normalise', 'products']
+        ['units']
     """
     network = solution.network
-    stages = [*_inputs(network), *_core(network.core)]
-    found = Chain([*stages, Scale(network.shift, network.scale)]).cpu().eval()
+    stages = [*_inputs(network), *_core(network.core), Scale(network.shift, network.scale)]
+    found = Chain(_reduced(network.reduction, stages)).cpu().eval()
     _require_same(solution, found)
     return found
 
@@ -51,22 +53,27 @@ def _require_same(solution: Solution, found: Chain) -> None:
         )
 
 
+def _reduced(reduction: Reduction, stages: list[Stage]) -> list[Stage]:
+    """The stages behind what symmetries leave of the inputs."""
+    left_out = reduction.state.stop - 1 if reduction.radial else 0
+    if reduction.pivots:
+        pivots, kept = (
+            [max(0, c - left_out) for c in each] for each in (reduction.pivots, reduction.kept)
+        )
+        stages = [Units(pivots, kept, reduction.powers, SMALLEST, stages)]
+    return [Radius(left_out + 1, SMALLEST), *stages] if reduction.radial else stages
+
+
 def _inputs(network: Network) -> list[Stage]:
-    """What stands in front of the core."""
+    """What stands between reduced inputs and the core."""
     found: list[Stage] = [Order(network.places)] if network.places else []
-    size = len(network.mean)
-    if network.time is not None:
-        found.append(Root(_columns([network.time]), size, float(network.shortest)))
-    if network.logged:
-        found.append(Log(_columns(network.logged), size, float(network.smallest)))
+    size, columns = len(network.mean), network.columns
+    found += [Root([c], size, float(columns.floor[c])) for c in columns.rooted]
+    found += [Log([c], size, float(columns.floor[c])) for c in columns.logged]
     found.append(Normalise(network.mean, network.divisor))
     if network.combine is not None and network.center is not None:
         found.append(Affine(network.combine, -(network.combine @ network.center)))
     return found
-
-
-def _columns(places: Sequence[slice]) -> list[int]:
-    return [column for place in places for column in range(place.start, place.stop)]
 
 
 def _core(core: nn.Module) -> list[Stage]:

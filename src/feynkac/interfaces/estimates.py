@@ -24,18 +24,19 @@ class Output(NamedTuple):
 def sampled(problem: "Problem", found: "Calibration", output: Output) -> "Posterior | None":
     """The posterior, if it is wanted."""
     from feynkac.analysis.posterior import sample_posterior
-    from feynkac.interfaces.console import fraction_display
+    from feynkac.display import showing
+    from feynkac.phases import enter
 
     if not output.posterior:
         return None
-    with fraction_display("sampling the posterior") as report:
+    with showing():
         return sample_posterior(
             problem,
             found,
             steps=output.steps,
             confidence=output.confidence,
             seed=output.seed,
-            report=report,
+            report=enter("sampling the posterior"),
         )
 
 

@@ -114,14 +114,15 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write all about RUN, with its network, into one HTML file that needs no server."""
-    from feynkac.interfaces.console import fraction_display
+    from feynkac.display import showing
     from feynkac.interfaces.web.report import Effort, write_report
+    from feynkac.phases import enter
 
     if map_inputs == 1:
         raise InputError("an error map needs at least 2 inputs; give 0 to omit it.")
     solution = load_solution(run, family)
-    with fraction_display("measuring") as show:
-        path = write_report(solution, out, Effort(map_inputs, inputs), show)
+    with showing():
+        path = write_report(solution, out, Effort(map_inputs, inputs), enter("measuring"))
     size = path.stat().st_size
     if as_json:
         return print_json({"file": str(path), "bytes": size})
