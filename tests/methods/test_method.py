@@ -54,7 +54,7 @@ def test_the_length_of_a_run_can_be_given():
 
 
 def test_width_and_depth_are_part_of_the_architecture():
-    method = fk.Fast(width=96, depth=1).resolve(fk.BlackScholes())
+    method = fk.Fast(width=96, depth=1, symmetries=False).resolve(fk.BlackScholes())
     assert method.architecture == fk.Smooth(width=96, depth=1, products=48, log_ranges=True)
     assert (method.width, method.depth) == (None, None)
     with pytest.raises(InputError, match="give an architecture, or width and depth, not both"):

@@ -66,6 +66,7 @@ OTHER_FAST = {
     "depth": [3],
     "slopes": [False],
     "slope_weight": [0.5],
+    "symmetries": [False],
     "scale_inputs": [9],
 }
 

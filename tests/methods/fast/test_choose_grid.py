@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 import pytest
+import scipy.stats
 import torch
 
 import feynkac as fk
 from feynkac.clock import Allowance
-from feynkac.grids.grid import Grid
+from feynkac.grids.grid import Grid, read_grid
 from feynkac.methods.fast.choose_grid import choose_grid
+from feynkac.methods.fast.choose_symmetries import Symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -42,10 +44,78 @@ class Reverting(fk.Family):
         return (self.k * x * (-p.kappa * t).exp()).cos() * (-0.5 * self.k**2 * variance).exp()
 
 
+@dataclass(frozen=True)
+class Uneven(Reverting):
+    """With noise that varies in space, so that its law is not known."""
+
+    def diffusion(self, x, dw, p):
+        return 0.3 * (1.0 + 0.5 * x.square()) * dw
+
+
 def test_few_dimensions_without_a_sampler_get_a_grid():
-    assert choose_grid(Reverting(), Allowance()) is not None
-    assert choose_grid(Reverting(dim=3), Allowance()) is None
+    assert choose_grid(Uneven(), Allowance()) is not None
+    assert choose_grid(Uneven(dim=3), Allowance()) is None
     assert choose_grid(fk.BlackScholes(), Allowance()) is None  # it has an exact sampler
+    assert choose_grid(Reverting(), Allowance()) is None  # so has it, found by evaluating μ and σ
+
+
+@dataclass(frozen=True)
+class Wild(fk.Family):
+    """A geometric Brownian motion whose variance is huge: its draws are exact, and all noise."""
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(0.5, 1.5), t=fk.Box(0.1, 5.0), sigma=fk.Box(1.0, 2.0))
+
+    def drift(self, x, p):
+        return 0.0
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * x * dw
+
+    def initial(self, x, p):
+        return (x - 1.0).clamp_min(0.0)
+
+
+def test_a_grid_is_better_than_exact_draws_that_are_all_noise():
+    assert choose_grid(Wild(), Allowance()) is not None
+
+
+@dataclass(frozen=True)
+class Ball(fk.Family):
+    """P(|X_t| < 1) in five dimensions, the same in all directions."""
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.Box(-0.6, 0.6, shape=(5,)), t=fk.Box(0.1, 1.0), sigma=fk.Box(0.3, 0.6)
+        )
+
+    def drift(self, x, p):
+        return -x
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * dw
+
+    def initial(self, x, p):
+        return (x.square().sum(-1, keepdim=True) < 1.0).to(x.dtype)
+
+    def truth(self, x, t, p):
+        """Of a noncentral χ² law."""
+        variance = p.sigma**2 * -(-2.0 * t).expm1() / 2.0
+        shift = (x.square().sum(-1, keepdim=True) * (-2.0 * t).exp() / variance).numpy()
+        found = scipy.stats.ncx2.cdf(1.0 / variance.numpy(), 5, shift)
+        return torch.as_tensor(found)
+
+
+def test_a_radial_family_of_many_dimensions_gets_a_grid_of_one():
+    family = Ball()
+    grid = choose_grid(family, Allowance())
+    assert grid is not None
+    assert len(grid.nodes) == 1
+    inputs = family.domain.sample(64, torch.Generator().manual_seed(1), torch.float64)
+    found = read_grid(family, grid, inputs.unsqueeze(1)).value.squeeze(1)
+    assert (found - family.truth(*family.domain.split(inputs))).abs().max() < 2e-3
 
 
 def test_paths_given_by_hand_are_taken():
@@ -82,7 +152,7 @@ def test_a_solution_from_a_grid_is_saved_loaded_and_made_again(solution, tmp_pat
 @pytest.mark.parametrize(("k", "waves"), [(1.0, False), (5.0, True)])
 def test_waves_are_for_solutions_that_oscillate(k, waves):
     family = Reverting(dim=3, k=k)
-    found = choose_frequencies(family, EulerMaruyama(steps=4), Sobol())
+    found = choose_frequencies(family, EulerMaruyama(steps=4), Sobol(), Symmetries())
     assert bool(found) == waves
 
 
@@ -91,4 +161,4 @@ def test_a_refinement_that_nobody_measured_must_promise_enough(error, taken, mon
     """An average, with noise in one of two directions, converges more slowly than others."""
     monkeypatch.setattr(f"{choose_grid.__module__}._shares", lambda *_: [error, 0.0])
     monkeypatch.setattr(f"{choose_grid.__module__}._affordable", lambda *_: True)
-    assert (choose_grid(Reverting(), Allowance(0.0)) is not None) == taken
+    assert (choose_grid(Uneven(), Allowance(0.0)) is not None) == taken

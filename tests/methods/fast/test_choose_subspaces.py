@@ -7,6 +7,7 @@ import torch
 import feynkac as fk
 from feynkac.clock import Allowance
 from feynkac.methods.fast.choose_subspaces import choose_subspaces
+from feynkac.methods.fast.choose_symmetries import choose_symmetries
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.schemes.geometric import Geometric
@@ -45,7 +46,8 @@ class Assets(fk.Family, fk.Rate):
 
 
 def chosen(pays):
-    return choose_subspaces(Assets(pays), Geometric(), Allowance())
+    family = Assets(pays)
+    return choose_subspaces(family, Geometric(), Allowance(), choose_symmetries(family))
 
 
 def test_a_basket_is_seen_through_its_sum():
