@@ -82,3 +82,23 @@ def test_its_generator_is_that_of_the_family(generator):
     drift = radius.drift(s[:, None], p)[:, 0]
     spread = radius.diffusion(s[:, None], torch.ones_like(s)[:, None], p)[:, 0]
     torch.testing.assert_close(0.5 * spread**2 * second + drift * first, full)
+
+
+@dataclass(frozen=True)
+class Swirling(Ball):
+    """σ is not a multiple of the identity: more noise along x than across."""
+
+    def diffusion(self, x, dw, p):
+        along = (x * dw).sum(-1, keepdim=True)
+        return dw + 0.5 * along * x
+
+
+def test_noise_that_differs_along_and_across_is_seen(generator):
+    """|σ*x|² = s (1 + s/2)² and Tr σσ* = d + s + s²/4."""
+    assert is_radial(Swirling())
+    radius = squared_radius(Swirling())
+    s = torch.rand(8, 1, generator=generator, dtype=torch.float64)
+    p = fk.Params(pull=torch.ones(8, 1, dtype=torch.float64))
+    one = torch.ones_like(s)
+    torch.testing.assert_close(radius.diffusion(s, one, p), 2.0 * s.sqrt() * (1.0 + 0.5 * s))
+    torch.testing.assert_close(radius.drift(s, p), -2.0 * s + 4.0 + s + 0.25 * s.square())

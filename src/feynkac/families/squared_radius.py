@@ -22,10 +22,12 @@ from feynkac.families.capabilities import (
     VectorValued,
 )
 from feynkac.families.domain import Domain
-from feynkac.families.evaluating import once_per_family
-from feynkac.families.family import Family, jumps, noise_dim, outputs
+from feynkac.families.evaluating import equal, once_per_family
+from feynkac.families.family import Family, jumps, noise_dim, outputs, timed
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
+
+TRIALS = 8
 
 
 @dataclass(frozen=True)
@@ -47,24 +49,27 @@ class SquaredRadius(Family):
         others = s.new_zeros(()).expand(*s.shape[:-1], self.of.domain.state_dim - 1)
         return torch.cat([s.clamp_min(0.0).sqrt(), others], dim=-1)
 
-    def _columns(self, x: Tensor, p: Params) -> Tensor:
-        """Those of σ.  Shape: `(…, d)` → `(m, …, d)`."""
+    def _spreads(self, x: Tensor, p: Params) -> tuple[Tensor, Tensor]:
+        """Tr σσ* and |σ*x|².  Shape: `(…, d)` → `(…, 1)` each."""
         units = torch.eye(noise_dim(self.of), dtype=x.dtype, device=x.device)
         lead = x.shape[:-1]
-        return torch.stack(
-            [self.of.diffusion(x, u.expand(*lead, -1), p).expand_as(x) for u in units]
-        )
+        if _is_multiple(self.of):
+            noise = self.of.diffusion(x, units[0].expand(*lead, -1), p)[..., :1].square()
+            return x.shape[-1] * noise, noise * x[..., :1].square()
+        columns = [self.of.diffusion(x, u.expand(*lead, -1), p).expand_as(x) for u in units]
+        whole = torch.stack([column.square().sum(-1, keepdim=True) for column in columns]).sum(0)
+        along = torch.stack([(column * x).sum(-1, keepdim=True) for column in columns])
+        return whole, along.square().sum(0)
 
     def drift(self, x: Tensor, p: Params) -> Tensor:
         """2⟨x, μ⟩ + Tr σσ*."""
         at = self.at(x)
         along = (at * self.of.drift(at, p)).sum(-1, keepdim=True)
-        return 2.0 * along + self._columns(at, p).square().sum((0, -1)).unsqueeze(-1)
+        return 2.0 * along + self._spreads(at, p)[0]
 
     def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
         """2|σ*x| dw."""
-        at = self.at(x)
-        return 2.0 * (self._columns(at, p) * at).sum(-1).square().sum(0).sqrt().unsqueeze(-1) * dw
+        return 2.0 * self._spreads(self.at(x), p)[1].sqrt() * dw
 
     def initial(self, x: Tensor, p: Params) -> Tensor:
         """φ."""
@@ -95,6 +100,19 @@ class _Vector(SquaredRadius, VectorValued):
     @property
     def outputs(self) -> int:
         return outputs(self.of)
+
+
+@once_per_family
+def _is_multiple(family: Family) -> bool:
+    """Whether σ is a multiple of the identity, so that one column tells all."""
+    domain, generator = family.domain, torch.Generator().manual_seed(0)
+    x, t, p = domain.split(domain.sample(TRIALS, generator, torch.float64))
+    if noise_dim(family) != x.shape[-1]:
+        return False
+    dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    first = torch.eye(x.shape[-1], dtype=torch.float64)[0].expand_as(x)
+    noise, p = family.diffusion(x, first, timed(family, p, t)), timed(family, p, t)
+    return equal(family.diffusion(x, dw, p).expand_as(x), noise.expand_as(x)[..., :1] * dw)
 
 
 @once_per_family

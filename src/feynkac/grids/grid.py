@@ -110,8 +110,10 @@ def read_grid(family: Family, grid: Grid, inputs: Tensor) -> Reading:
 def _read_radially(family: Family, grid: Grid, inputs: Tensor) -> Reading:
     """By the squared radius:  ∇u = 2x ∂v/∂s."""
     x, rest = inputs.tensor_split([family.domain.state_dim], dim=-1)
-    s = x.square().sum(-1, keepdim=True)
-    found = read_grid(squared_radius(family), grid, torch.cat([s, rest], dim=-1))
+    s = torch.cat([x.square().sum(-1, keepdim=True), rest], dim=-1)
+    parts = torch.split(s, max(1, at_once(grid) // x.shape[-1]))  # formulas see all of x
+    read = [read_grid(squared_radius(family), grid, part) for part in parts]
+    found = Reading._make(torch.cat(column) for column in zip(*read, strict=True))
     return found._replace(space=2.0 * x.unsqueeze(-1) * found.space)
 
 
