@@ -41,13 +41,28 @@ def test_everything_public_has_a_docstring(path):
 
 
 def undocumented(node):
-    """Public classes and functions without a docstring, at the top and inside classes."""
+    """Public classes and functions without a docstring, at the top and inside classes.
+
+    An overload is only a type: the function that follows it has the docstring.
+    """
     for child in node.body:
         if isinstance(child, ast.ClassDef | ast.FunctionDef) and not child.name.startswith("_"):
+            if is_overload(child):
+                continue
             if ast.get_docstring(child) is None:
                 yield child.name
             if isinstance(child, ast.ClassDef):
                 yield from undocumented(child)
+
+
+def is_overload(node):
+    return "overload" in [ast.unparse(each) for each in node.decorator_list]
+
+
+def test_only_overloads_need_no_docstring():
+    stub = "@overload\ndef f(x: int) -> int: ..."
+    assert list(undocumented(ast.parse(stub))) == []
+    assert list(undocumented(ast.parse(f"{stub}\ndef f(x): return x"))) == ["f"]
 
 
 @pytest.mark.parametrize("name", [name for name in feynkac.__all__ if name != "plot"])

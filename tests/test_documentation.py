@@ -141,7 +141,7 @@ def site(tmp_path_factory):
     """The built site; the tool writes beside its configuration only, so that all is copied."""
     folder = tmp_path_factory.mktemp("site")
     for name in ("docs", "src"):
-        (folder / name).symlink_to(ROOT / name)
+        shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "mkdocs.yml", folder)
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     subprocess.run(command, cwd=folder, check=True)

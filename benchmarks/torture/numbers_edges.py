@@ -92,8 +92,8 @@ def _with_zero(family: Family, variable: str) -> None:
 
 EDGES = Promise(
     "numbers: edges",
-    "At t = 0 the solution is φ; denormal times, corners of the domain and parameters that are 0 "
-    "give finite numbers or one sentence; float64 stays float64.",
+    "At $t = 0$ the solution is $φ$; denormal times, corners of the domain and parameters that are "
+    "0 give finite numbers or one sentence; float64 stays float64.",
     "Every built-in family at six tiny times, at the corners of its domain, and with each variable "
     "fixed at 0.",
     _try_edges,

@@ -205,8 +205,8 @@ PROPERTIES = Promise(
     "properties",
     "Laws that hold for all inputs.",
     "hypothesis draws 500 cases for each: a batch equals its single rows; order; broadcasting; "
-    "t = 0 gives φ for every closed form; bounds and monotonicity of the Black–Scholes reference; "
-    "save and load is the identity; the command line says what the library says; JSON and domains "
-    "are read back as they were written.",
+    "$t = 0$ gives $φ$ for every closed form; bounds and monotonicity of the Black–Scholes "
+    "reference; save and load is the identity; the command line says what the library says; "
+    "JSON and domains are read back as they were written.",
     _try,
 )

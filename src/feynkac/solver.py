@@ -59,7 +59,7 @@ def solve(
     Example:
         >>> import feynkac as fk
         >>> fk.solve(fk.BlackScholes(), fk.Fast(width=32), steps=3).manifest.parameters
-        2977
+        2849
     """
     clock = Clock()
     lengths = {"steps": steps, "budget": budget, "seed": seed}

@@ -46,6 +46,12 @@ def trained_here(result):
     return [row for row in result.rows if row[0] != "the authors'"]
 
 
+def legend(figure):
+    """The one below both panels, which show the same lines."""
+    (found,) = figure.legends
+    return [text.get_text() for text in found.get_texts()]
+
+
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Two dimensions, small batches, a few seconds."""
@@ -177,12 +183,13 @@ def test_what_was_not_reached_is_said(monkeypatch, tmp_path):
 
 
 def test_the_figure_shows_what_was_reached_twice():
-    left, right = draw({"paper": study((20,), (30,)), "fast": study((None,), (None,))}).axes
+    figure = draw({"paper": study((20,), (30,)), "fast": study((None,), (None,))})
+    left, right = figure.axes
     assert [len(line.get_xdata()) for line in left.lines] == [2, 2, 2]
     assert right.get_xscale() == right.get_yscale() == "log"
     assert list(right.lines[0].get_ydata()) == [60, 210]
     exponent = math.log(210 / 60) / math.log(7 / 3)
-    assert f"slope {exponent:.2f} from d = 1" in left.get_legend().get_texts()[0].get_text()
+    assert f"slope {exponent:.2f} from d = 1" in legend(figure)[0]
 
 
 def test_the_slope_of_ours_leaves_out_the_other_optimiser(monkeypatch, tmp_path):
@@ -218,7 +225,7 @@ def test_the_authors_costs_are_those_of_their_records():
 
 def test_the_authors_are_a_line_of_their_own(small):
     result = figure_9.run(small)
-    labels = [text.get_text() for text in result.figure.axes[0].get_legend().get_texts()]
+    labels = legend(result.figure)
     assert labels[0] == "the authors', L1 ≤ 0.01: slope 2.36 from d = 1"
     assert sum("the authors'" in label for label in labels) == 1
     assert any("inputs^2.36" in note for note in result.notes)

@@ -117,7 +117,9 @@ def test_a_figure_shows_what_the_paper_s_does(settings, view):
     first, *_, last = result.figure.axes
     assert result.name == view.name
     assert [axes.get_title().split()[0] for axes in result.figure.axes] == list(view.panels)
-    assert {axes.get_xlabel() for axes in result.figure.axes} == {view.along}
+    assert {axes.get_xlabel() for axes in result.figure.axes} == {
+        {"x": "$x$", "t": "time $t$"}[view.along]
+    }
     truth = [] if view.error else ["closed form"]
     assert [line.get_label() for line in first.lines] == [
         *truth,

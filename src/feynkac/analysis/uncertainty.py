@@ -66,7 +66,8 @@ class Uncertainty(Shown):
 
     Example:
         >>> import feynkac as fk
-        >>>         >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>> from scipy import stats
+        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
         >>> found = solution.uncertainty({"sigma": stats.norm(0.3, 0.05)}, samples=1000)
         >>> found.mean.error > 0
         True
@@ -247,7 +248,7 @@ class SobolIndices(Shown):
 
     Example:
         >>> import feynkac as fk
-        >>>         >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
+        >>> solution = fk.solve(fk.BlackScholes(), steps=2, batch_size=64)
         >>> sorted(solution.sobol_indices(base=64).total)
         ['sigma', 'strike', 't', 'x']
     """

@@ -15,7 +15,7 @@ def weights_record(solution: Solution) -> dict[str, Any]:
 
     Example:
         >>> weights_record(solution)["stages"][-1]["kind"]
-        'scale'
+        'units'
     """
     greeks = [
         {"name": name, "columns": columns, "sign": sign}

@@ -73,6 +73,10 @@ def make_market(**settings: Any) -> Market:
 
 
 def in_level_units(quotes: Quotes, residuals: Residuals | None) -> bool:
+    """Whether residuals are in the quotes' level, volatility or yield, rather than in price.
+
+    By default they are in what is quoted.
+    """
     if residuals is None:
         return not quotes.in_price
     if residuals is Residuals.PRICE:
@@ -109,6 +113,7 @@ def noise_of(quotes: Quotes, weights: Weights | None, in_level: bool) -> tuple[A
 
 
 def describe(quotes: Quotes, weights: Weights | None, in_level: bool) -> list[str]:
+    """The units and weights of a fit in one sentence."""
     said = {
         Weights.SPREAD: "quotes are weighted by their bid–ask spreads",
         Weights.VEGA: "quotes are weighted by vega",
