@@ -67,6 +67,7 @@ OTHER_FAST = {
     "slopes": [False],
     "slope_weight": [0.5],
     "scale_inputs": [9],
+    "symmetries": [False],
 }
 
 
