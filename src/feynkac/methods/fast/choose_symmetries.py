@@ -114,8 +114,8 @@ def _unevenness(domain: Domain, radial: bool, units: tuple[Unit, ...]) -> float:
     read = columns.read(reduction(inputs))[:, reduction.touched]
     if isinstance(unit, Tensor):
         read = torch.cat([read, unit], dim=-1)
-    if not read.shape[-1]:
-        return 0.0  # what falls out is mixed with nothing
+    if not read.shape[-1]:  # u does not depend on the pivots
+        return 0.0
     z = (read - read.mean(0)) / read.std(0)
     found = (z.pow(4).mean(0) - 1.8).clamp_min(0.0).sum().item()
     return found if math.isfinite(found) else math.inf
