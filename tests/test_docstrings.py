@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import feynkac
+from feynkac.solution_inference import SolutionInference
 from feynkac.solution_map import SolutionMap
 
 ROOT = Path(feynkac.__file__).parent
@@ -71,7 +72,7 @@ def test_every_public_name_has_an_example(name):
 
 
 def test_every_method_of_a_solution_has_an_example():
-    own = vars(SolutionMap) | vars(feynkac.Solution)
+    own = vars(SolutionMap) | vars(SolutionInference) | vars(feynkac.Solution)
     methods = {name: found for name, found in own.items() if not name.startswith("_")}
     documented = {name for name, found in methods.items() if ">>>" in (found.__doc__ or "")}
     fields = feynkac.Solution.__dataclass_fields__.keys()

@@ -27,7 +27,7 @@ LAYERS = [
     {"analysis"},
     {"market"},
     {"checks"},
-    {"evaluation", "loading", "solution_map", "solution_card"},
+    {"evaluation", "loading", "solution_map", "solution_inference", "solution_card"},
     {"plotting"},
     {"solution"},
     {"preparation", "execution"},

@@ -208,8 +208,10 @@ def test_a_wrong_setting_is_named(settings, message):
 
 
 def test_what_is_no_family_is_refused():
-    with pytest.raises(InputError, match="solve expects a Family, got type"):
+    with pytest.raises(InputError, match=r"solve expects a Family, got the class BlackScholes; "):
         fk.solve(fk.BlackScholes)
+    with pytest.raises(InputError, match="solve expects a Family, got int"):
+        fk.solve(3)
 
 
 def test_a_built_in_family_is_found_by_its_name():

@@ -40,7 +40,7 @@ def read_solution(
     chosen = as_trained(family or _rebuild_family(manifest), manifest.family.domain)
     _require_trained_for(chosen, manifest, folder)
     network = _network(manifest, weights, chosen.domain, outputs(chosen), folder)
-    return chosen, network, manifest, _read_control(folder / CONTROL)
+    return chosen, network, manifest, _read_control(folder / CONTROL, chosen.domain)
 
 
 def require_dimension(manifest: Manifest) -> None:
@@ -78,14 +78,14 @@ def _network(
     return network.eval().requires_grad_(False)
 
 
-def _read_control(path: Path) -> Control | None:
-    """The companion, if the run has a finished one."""
+def _read_control(path: Path, known: Domain) -> Control | None:
+    """The companion, if the run has a finished one; samplers are those of the `known` domain."""
     if path.is_symlink():
         raise ArtifactError(f"{path} is a link, and a run is one folder; remove the link.")
     if not (path / MANIFEST).exists():
         return None
     manifest, weights = read_artifact(path)
-    domain = read_domain(manifest.domain, manifest.exchanged)
+    domain = read_domain(manifest.domain, manifest.exchanged, known.measures)
     return make_control(_network(manifest, weights, domain, 1, path), domain, manifest)
 
 

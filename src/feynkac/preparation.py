@@ -15,7 +15,7 @@ from feynkac.checks.discontinuity import undeclared_jump
 from feynkac.checks.finding import Subject
 from feynkac.clock import Allowance
 from feynkac.errors import InputError
-from feynkac.families.family import Family, jumps
+from feynkac.families.family import Family, jumps, require_family
 from feynkac.methods import Fast, Method
 from feynkac.methods.method import divide, find_method
 from feynkac.phases import enter
@@ -41,8 +41,7 @@ def make_run(
         settings: fields of the method and of `Training`; None leaves one open.
         folder: where such a run may have been begun.
     """
-    if not isinstance(family, Family):
-        raise InputError(f"solve expects a Family, got {type(family).__name__}.")
+    require_family("solve", family)
     enter("checking the family")
     require_sound(family)
     method, given = divide(

@@ -92,8 +92,14 @@ def test_built_in_families_pass(name):
 
 
 def test_something_else_is_no_family():
-    with pytest.raises(fk.InputError, match="check expects a Family, got str"):
-        check("black-scholes")
+    with pytest.raises(fk.InputError, match="check expects a Family, got Box"):
+        check(fk.Box(0.0, 1.0))
+    with pytest.raises(fk.InputError, match=r"got the class BlackScholes; give BlackScholes\(\)"):
+        check(fk.BlackScholes)
+
+
+def test_a_name_is_a_family():
+    assert check("heat-gaussian").summary == "heat-gaussian: no problems found"
 
 
 # What stops it

@@ -59,11 +59,18 @@ def test_on_a_terminal_the_line_shows_step_loss_and_the_last_error(capsys):
         assert part in err
 
 
-@pytest.mark.usefixtures("in_pipe")
+@pytest.mark.usefixtures("on_terminal")
 def test_the_phases_of_what_runs_inside_are_shown(capsys):
     with training_display():
         enter("choosing the noise")
     assert "choosing the noise" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("in_pipe")
+def test_in_a_pipe_phases_without_a_measured_error_are_no_lines(capsys):
+    with training_display():
+        enter("choosing the noise")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_table_goes_to_standard_output(capsys):

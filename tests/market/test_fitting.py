@@ -251,7 +251,7 @@ def test_the_error_of_the_solution_widens_the_intervals_quote_by_quote(network, 
 @pytest.mark.slow
 def test_quotes_that_the_network_does_not_cover_are_dropped_with_a_reason(network):
     sheet = smile()
-    sheet["years"] = np.where(sheet["strike"] == sheet["strike"][0], 3.0, sheet["years"])
+    sheet["years"] = [3.0, *sheet["years"][1:]]
     fit = network.calibrate(fk.read_quotes(sheet, spot=4468.17))
     reasons = {each.reason for each in fit.quotes.reading.dropped}
     assert reasons == {"t = 3 is outside [0.2, 1.1], where the solution was trained"}

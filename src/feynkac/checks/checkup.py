@@ -25,7 +25,7 @@ from feynkac.families.capabilities import (
     TimeDependent,
 )
 from feynkac.families.catalogue import find_family
-from feynkac.families.family import Family, jumps
+from feynkac.families.family import Family, jumps, require_family
 from feynkac.phases import enter
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -155,8 +155,7 @@ def check(
         'heat-gaussian: no problems found'
     """
     family = find_family(family) if isinstance(family, str) else family
-    if not isinstance(family, Family):
-        raise InputError(f"check expects a Family, got {type(family).__name__}.")
+    require_family("check", family)
     with showing(progress):
         findings = _findings(family, enter("checking the family", report))
     return Checkup(family.name(), findings)

@@ -154,6 +154,20 @@ class Family(ABC):
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
 
 
+def require_family(asked: str, given: object) -> None:
+    """Refuse what is none.
+
+    Raises:
+        InputError: `asked`, which expects a family, got something else.
+    """
+    if isinstance(given, Family):
+        return
+    if isinstance(given, type):
+        name = given.__name__
+        raise InputError(f"{asked} expects a Family, got the class {name}; give {name}().")
+    raise InputError(f"{asked} expects a Family, got {type(given).__name__}.")
+
+
 def _require_steps(cls: type) -> None:
     """Labels of a family's own are those of paths of its own steps."""
     if issubclass(cls, ConditionalMean | ControlVariate) and not issubclass(cls, OwnSteps):

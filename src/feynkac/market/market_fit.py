@@ -7,7 +7,10 @@ import numpy as np
 
 from feynkac.analysis.calibration import Calibration
 from feynkac.analysis.observations import Problem
+from feynkac.analysis.rounding import number
+from feynkac.cards import Card, Shown
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Quotes
+from feynkac.sketches import bars
 
 SAME = 1e-6  # years: maturities nearer are one
 
@@ -38,8 +41,8 @@ class Slice:
     level: float
 
 
-@dataclass(frozen=True)
-class MarketFit:
+@dataclass(frozen=True, repr=False)
+class MarketFit(Shown):
     """A model fitted to quotes; `solution.calibrate(quotes)` returns it.
 
     Example:
@@ -67,6 +70,25 @@ class MarketFit:
     notes: list[str]
     seconds: float
     """Of the point estimate."""
+
+    def card(self) -> Card:
+        """The estimates with their intervals, and the residuals per maturity."""
+        found, name = self.calibration.card(), self.quotes.level_name
+        rows = dict(found.rows) | {
+            f"{name} residuals at t = {number(s.t)}, rms": f"{number(s.level)} ({s.count} quotes)"
+            for s in self.slices
+        }
+        if self.check is not None:
+            rows[f"largest error against {self.check.by}"] = number(self.largest_error)
+        fitted = f"{len(self.quotes)} quotes of {len(self.slices)} maturities"
+        residuals = f"{name} residuals {number(_rms(self.level_residuals))} rms"
+        return Card(
+            found.title.replace("Calibration", f"MarketFit of {self.family}", 1),
+            [f"{fitted}, {residuals}"],
+            rows,
+            bars([s.level for s in self.slices], f"{name} residuals, rms per maturity"),
+            found.warnings,
+        )
 
     @property
     def price_residuals(self) -> Array:

@@ -75,9 +75,13 @@ def make_columns(
 
 
 def _estimated(domain: Domain, reduction: Reduction, columns: Columns) -> Columns:
-    """With the moments of mixed columns from a sample."""
+    """With the moments of mixed columns from a sample.
+
+    A sample of the measures alone: what was trained on inputs drawn together is loaded without.
+    """
     touched, generator = reduction.touched, torch.Generator().manual_seed(0)
-    sample = reduction.double()(domain.sample(SAMPLE, generator, torch.float64))
+    independent = Domain(**domain.measures)
+    sample = reduction.double()(independent.sample(SAMPLE, generator, torch.float64))
     reduction.float()
     floor = torch.where(touched, SHORTEST_TIME * sample.amax(0), columns.floor)
     read = columns._replace(floor=floor).read(sample)

@@ -8,7 +8,7 @@ is whole. Older formats are still read (`older_formats.py`); the oldest have no 
 import datetime
 import functools
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -152,9 +152,15 @@ def record_domain(domain: Domain) -> dict[str, MeasureRecord]:
     return {name: MeasureRecord(**box.record()) for name, box in domain.measures.items()}
 
 
-def read_domain(record: dict[str, MeasureRecord], exchanged: Sequence[str] = ()) -> Domain:
-    """The domain with these measures."""
-    domain = Domain(**{name: read_measure(entry) for name, entry in record.items()})
+def read_domain(
+    record: dict[str, MeasureRecord],
+    exchanged: Sequence[str] = (),
+    known: Mapping[str, Measure] | None = None,
+) -> Domain:
+    """The domain with these measures; one that is sampled is the `known` one, if that is equal."""
+    measures = {name: read_measure(entry) for name, entry in record.items()}
+    same = {n: law for n, law in (known or {}).items() if law == measures.get(n)}
+    domain = Domain(**measures | same)
     return domain.exchanging(*exchanged) if exchanged else domain
 
 
