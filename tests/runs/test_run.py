@@ -68,7 +68,6 @@ OTHER_FAST = {
     "slope_weight": [0.5],
     "symmetries": [False],
     "scale_inputs": [9],
-    "symmetries": [False],
 }
 
 
