@@ -15,6 +15,7 @@ from feynkac.interfaces.answers import answer
 
 AT = {"t": 0.5, "kappa": 2.0, "theta": 0.06, "rho": -0.5, "rate": 0.02, "strike": 100.0}
 X = {"x[0]": 100.0, "x[1]": 0.05}
+QUICK = fk.Fast(scheme=fk.FamilySteps(steps=4))  # no grid
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Triangle(fk.Family, fk.Coupled):
 
 @pytest.fixture(scope="module")
 def heston():
-    return fk.solve(fk.Heston().on(nu=0.3), steps=4, batch_size=64, evaluations=1)
+    return fk.solve(fk.Heston().on(nu=0.3), QUICK, steps=4, batch_size=64, evaluations=1)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_its_errors_are_those_of_the_others(heston):
 
 
 def test_there_is_no_derivative_along_what_is_fixed():
-    fixed = fk.solve(fk.Heston().on(nu=0.3, rho=-0.5), steps=2, batch_size=64, evaluations=1)
+    fixed = fk.solve(fk.Heston().on(nu=0.3, rho=-0.5), QUICK, steps=2, batch_size=64, evaluations=1)
     at = {name: value for name, value in AT.items() if name != "rho"}
     with pytest.raises(InputError, match="rho is fixed, so u has no derivative in it; there are: "):
         fixed.grad("rho", X, **at)

@@ -39,7 +39,9 @@ def test_a_curve_takes_a_mapping_and_an_entry():
 
 
 def test_a_family_without_a_closed_form_has_one_line():
-    solution = fk.solve(fk.DoubleWell(dim=2), steps=2, batch_size=64, evaluations=1)
+    solution = fk.solve(
+        fk.DoubleWell(dim=2), steps=2, batch_size=64, evaluations=1, scheme=fk.FamilySteps(steps=2)
+    )
     inputs = solution.family.domain.sample(1, solution_generator())
     at = {k: v for k, v in solution.family.domain.named(inputs[0]).items() if k != "t"}
     axes = solution.plot.curve("t", at, only="value", points=5).axes[0]

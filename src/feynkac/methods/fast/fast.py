@@ -55,6 +55,7 @@ GRID_SHARE = 0.7
 SUBSPACE_SHARE = 0.3
 SCHEME_SHARE, NOISE_SHARE, SCALES_SHARE = 0.37, 0.4, 0.5  # of the allowance that is left by then
 SCALE_INPUTS, FEWEST_SCALE_INPUTS = 2048, 128
+FEWEST_SETS = 64  # of a table of labels
 SCALE_PATHS = 64
 LEAST_SLOPE = 1e-3  # relative to the largest: all entries of a long vector matter together
 FEW_LEAST_SLOPE = 0.1  # with few inputs: what matters less to u must not count as much
@@ -232,8 +233,13 @@ class Fast(Method):
         if not self.grid:
             return None
         enter("making labels on the grid")
-        grid = self.grid if sets is None else replace(self.grid, sets=sets)
+        grid = replace(self.grid, sets=sets or self._sets(self.grid, training))
         return make_table(family, grid, make_generator(training.seed, "table"), allowance)
+
+    def _sets(self, grid: Grid, training: Training) -> int:
+        """Those of the grid, or fewer if a short run does not draw so many labels."""
+        drawn = math.inf if training.steps is None else training.steps * self.batch_size
+        return int(min(grid.sets, max(FEWEST_SETS, 4 * (drawn // (4 * grid.points)))))
 
     def objective(
         self, family: Family, network: Network, training: Training, table: Table | None = None
