@@ -32,7 +32,7 @@ test-all: $(STAMP) lint  ## also the slow tests, and the linters
 torture: $(STAMP)  ## try every promise by many faults, and write docs/reliability.md (an hour)
 	$(BIN)/python -m benchmarks.torture --write
 
-torture-quick: $(STAMP)  ## the same with a tenth of the cases, as in CI
+torture-quick: $(STAMP)  ## the same with a tenth of the cases
 	$(BIN)/python -m benchmarks.torture --quick
 
 lock: $(STAMP)  ## write the versions of all installed packages into constraints.txt

@@ -162,6 +162,6 @@ NANS = Promise(
     "keeps the last good state.",
     "Injected at random steps into labels, gradients, losses, parameters and linear "
     "algebra, for both methods; the resumed run ends with the bits of an undisturbed one. Slopes "
-    "of labels that are not finite are left out, and the run goes on.",
+    "of labels that are not finite are left out, and the run continues.",
     _try,
 )

@@ -111,7 +111,7 @@ class Line:
 
     @property
     def left(self) -> float | None:
-        """Seconds to the end of the phase, if it goes on as it did."""
+        """Seconds to the end of the phase, at its present speed."""
         if self.phase is None or not self.phase.fraction or self.over:
             return None
         start, before = self.begun[self.phase.name]
