@@ -22,7 +22,7 @@ class Capacity:
         """The result of `work`, computed in a thread.
 
         Raises:
-            Problem: there is no room, or it takes too long; the thread then continues to the end, and
+            Problem: there is no room, or it takes too long; the thread then runs to the end, and
                 its place is taken until then.
         """
         if self.taken >= self.most:
