@@ -53,7 +53,8 @@ _NAMES = {
     "phases": "Phase listening",
     "runs.tracking": "CsvTracker TensorBoardTracker Tracker",
     "sampling.noise": """
-        Antithetic Independent Noise ParallelLines Rays Sobol SphericalRadial Trapezoid""",
+        Antithetic Independent Noise ParallelLines Rays Sobol SphericalRadial
+        Stretched Trapezoid""",
     "sampling.reference": "Estimate monte_carlo",
     "sampling.schemes": """
         EulerMaruyama Exact ExtrapolatedEuler FamilySteps Gaussian Geometric LogOde Milstein
@@ -209,6 +210,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.noise import Rays as Rays
     from feynkac.sampling.noise import Sobol as Sobol
     from feynkac.sampling.noise import SphericalRadial as SphericalRadial
+    from feynkac.sampling.noise import Stretched as Stretched
     from feynkac.sampling.noise import Trapezoid as Trapezoid
     from feynkac.sampling.reference import Estimate as Estimate
     from feynkac.sampling.reference import monte_carlo as monte_carlo

@@ -1,7 +1,8 @@
 r"""How far a grid must reach: as far as paths of twice the noise do, about five deviations out.
 
 An end is moved inward to where the coefficients are defined, and to where noise ends if paths
-cannot cross that point (a variance stays above 0); or onto the wall at which paths stop.
+cannot cross that point (a variance stays above 0); or onto the wall at which paths stop. Where
+the noise ends like a root of the distance, as √v does, u is rough, and nodes crowd there.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,7 @@ MARGIN = 0.02  # of the scale, added at each end
 SPREAD = 0.5  # of what paths scatter, for the scale
 BISECTIONS = 40
 NO_NOISE = 1e-9  # variance, relative to that in the middle
+ROOT, NEAR, CROWDED = 1.5, 1e-3, 0.1  # powers of distance, share of the distance; scale of crowded nodes
 NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
 
 
@@ -58,8 +60,11 @@ def find_extent(sets: Sets) -> Extent:
     """Of all sets."""
     low, high, centre, scale = (part.to(sets.x) for part in _visited(sets.single()))
     low, high = _defined(sets, low), _defined(sets, high)
-    low = _where_noise_ends(sets, low, 1.0, scale)
-    high = _where_noise_ends(sets, high, -1.0, scale)
+    low, low_rough = _where_noise_ends(sets, low, 1.0, scale)
+    high, high_rough = _where_noise_ends(sets, high, -1.0, scale)
+    centre = torch.where(low_rough & ~high_rough, low, centre)
+    centre = torch.where(high_rough & ~low_rough, high, centre)
+    scale = torch.where(low_rough ^ high_rough, CROWDED * scale, scale)
     low_wall = high_wall = torch.zeros_like(low, dtype=torch.bool)
     if isinstance(sets.family, Absorbing):
         low, low_wall = _onto_wall(sets.family, sets, low)
@@ -123,13 +128,17 @@ def _defined(sets: Sets, end: Tensor) -> Tensor:
     return found
 
 
-def _where_noise_ends(sets: Sets, end: Tensor, inward: float, scale: Tensor) -> Tensor:
+def _where_noise_ends(
+    sets: Sets, end: Tensor, inward: float, scale: Tensor
+) -> tuple[Tensor, Tensor]:
     """`end` moved to where the noise of its coordinate ends, if the drift does not lead across.
 
-    It may lie farther out, if that is near.
+    It may lie farther out, if that is near. Also, whether the noise ends like a root there: the
+    variance falls more slowly than distance^1.5.
     """
     family, p = sets.family, sets.at_horizon()
     found, inner = end.clone(), sets.x.mean(1)
+    rough = torch.zeros_like(end, dtype=torch.bool)
     for i in range(end.shape[-1]):
 
         def noise(value: Tensor, i: int = i) -> Tensor:
@@ -145,7 +154,10 @@ def _where_noise_ends(sets: Sets, end: Tensor, inward: float, scale: Tensor) -> 
             closed &= inward * (inner[:, i] - place) > 0
             closed &= inward * (end[:, i] - place) < scale[:, i]
             found[:, i] = torch.where(closed, place, found[:, i])
-    return found
+            near = inward * NEAR * scale[:, i]
+            slow = noise(place + 2.0 * near) < 2.0**ROOT * noise(place + near)
+            rough[:, i] |= closed & slow
+    return found, rough
 
 
 def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:

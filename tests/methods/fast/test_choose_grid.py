@@ -9,7 +9,9 @@ import torch
 import feynkac as fk
 from feynkac.clock import Allowance
 from feynkac.grids.grid import Grid, read_grid
+from feynkac.methods.fast import fast
 from feynkac.methods.fast.choose_grid import choose_grid
+from feynkac.methods.fast.choose_noise import choose_noise
 from feynkac.methods.fast.choose_symmetries import Symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.sampling.noise.sobol import Sobol
@@ -162,3 +164,35 @@ def test_a_refinement_that_nobody_measured_must_promise_enough(error, taken, mon
     monkeypatch.setattr(f"{choose_grid.__module__}._shares", lambda *_: [error, 0.0])
     monkeypatch.setattr(f"{choose_grid.__module__}._affordable", lambda *_: True)
     assert (choose_grid(Uneven(), Allowance(0.0)) is not None) == taken
+
+
+@pytest.mark.parametrize(("training", "sets"), [({"budget": "60s"}, 512), ({"steps": 20}, 64)])
+def test_only_a_short_run_of_known_length_gets_fewer_sets(training, sets, monkeypatch):
+    made = []
+    monkeypatch.setattr(fast, "make_table", lambda family, grid, *_: made.append(grid.sets))
+    method = fk.Fast(grid=Grid((17,), 8, 512, 32)).resolve(Uneven())
+    method.labels(Uneven(), fk.Training(**training))
+    assert made == [sets]
+
+
+@dataclass(frozen=True)
+class Wide(fk.Family):
+    """Geometric, with a deviation of up to 4: most of E X_t is earned by few paths."""
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(0.5, 2.0), t=fk.Box(0.1, 4.0), sigma=fk.LogUniform(0.02, 2.0))
+
+    def drift(self, x, p):
+        return 0.0 * x
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * x * dw
+
+    def initial(self, x, p):
+        return (x - 1.0).clamp_min(0.0)
+
+
+def test_what_is_earned_far_out_is_drawn_there():
+    assert choose_grid(Wide(), Allowance()) is None
+    assert choose_noise(Wide(), fk.Geometric(), 512).kind == "stretched"

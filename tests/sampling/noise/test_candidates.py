@@ -17,4 +17,4 @@ from feynkac.sampling.noise.candidates import MOST_CUBATURE_PATHS, candidate_noi
 )
 def test_what_is_tried(normals, integrated, more):
     found = [noise.kind for noise in candidate_noises(normals, integrated)]
-    assert found == ["antithetic", "sobol", *more]
+    assert found == ["antithetic", "sobol", "stretched", *more]

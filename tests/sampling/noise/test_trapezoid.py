@@ -40,13 +40,14 @@ def test_nodes_are_equally_spaced_and_shifted(generator):
         (torch.square, 1.0),
         (lambda z: z**4, 3.0),
         (lambda z: (0.4 * z).exp(), math.exp(0.08)),
+        (lambda z: (2.5 * z).exp() / math.exp(3.125), 1.0),  # earned far out
         (lambda z: (0.7 * z).cos(), math.exp(-0.245)),
     ],
-    ids=["1", "square", "fourth power", "exponential", "cosine"],
+    ids=["1", "square", "fourth power", "exponential", "steep exponential", "cosine"],
 )
-def test_sixteen_nodes_integrate_smooth_functions_without_noise(f, mean, generator):
-    z, weights = rule(100, 16, generator)
-    assert ((weights * f(z)).sum(-1) - mean).abs().max() < 1e-4  # the tails of z⁴
+def test_few_nodes_integrate_smooth_functions_without_noise(f, mean, generator):
+    z, weights = rule(100, 26, generator)
+    assert ((weights * f(z)).sum(-1) - mean).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize("paths", [3, 8])
@@ -68,7 +69,7 @@ def test_more_than_one_normal_is_refused(draws, dim, generator):
 
 @pytest.mark.parametrize("family", [Rainbow(), Spread()], ids=lambda f: f.name())
 def test_conditional_labels_have_next_to_no_noise(family, generator):
-    """16 nodes against 128 Sobol' points."""
+    """26 nodes against 128 Sobol' points."""
     scheme = FamilySteps(steps=1)
     inputs = family.domain.sample(32, generator).repeat_interleave(8, 0)
 
@@ -78,4 +79,4 @@ def test_conditional_labels_have_next_to_no_noise(family, generator):
         labels = torch.cat([values, slopes * family.domain.std], -1)
         return labels.unflatten(0, (32, 8)).var(1).mean()
 
-    assert variance(Trapezoid(), 16) < 0.05 * variance(Sobol(), 128)
+    assert variance(Trapezoid(), 26) < 0.05 * variance(Sobol(), 128)

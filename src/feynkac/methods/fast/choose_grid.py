@@ -19,10 +19,12 @@ from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.methods.fast.sobolev import PathData
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.path import weak_order
 
 FIRST = {1: Grid((65,), 24), 2: Grid((65, 33), 24)}
 QUIET, QUIET_PILOT = 7e-3, (64, 512)  # difference of two labels, relative; inputs and paths
+NOISES = (Sobol(), Stretched())
 SMALL, LARGE = 1e-4, 2e-3  # error, mean relative to s + |u|: enough; too much
 PILOT_SETS, TIMED_SETS = {1: 64, 2: 8}, {1: 256, 2: 32}
 MATTERS = 0.3  # of the largest share
@@ -65,9 +67,11 @@ def _drawn_exactly(family: Family) -> bool:
     scheme = suitable_scheme(family)
     if jumps(family) or weak_order(family, scheme) is not None:
         return False
-    batch = PathData(family, scheme, Sobol(), *QUIET_PILOT).repeated(
-        QUIET_PILOT[0], 2, make_generator(0, "quiet")
-    )
+    return any(_quiet(PathData(family, scheme, noise, *QUIET_PILOT)) for noise in NOISES)
+
+
+def _quiet(data: PathData) -> bool:
+    batch = data.repeated(data.batch_size, 2, make_generator(0, "quiet"))
     values = batch.values.unflatten(0, (-1, 2))  # type: ignore[no-untyped-call]
     scale = values.std().clamp_max(1.0) + values.abs().mean(1)
     return bool(((values[:, 0] - values[:, 1]) / scale).abs().mean() < QUIET)

@@ -4,7 +4,7 @@ Where φ jumps, values decide alone. Means over lines, which have slopes, are th
 they take about four times as long as single paths, and must have so much less variance.
 """
 
-from math import isfinite
+from math import inf, isfinite
 
 import torch
 from torch import Tensor
@@ -51,7 +51,8 @@ def choose_noise(
     def typical(noise: Noise) -> float:
         found = _variances(family, scheme, noise, paths, inputs, values_only=values_only)
         cost = LINE_COST if isinstance(noise, Lines) else 1.0
-        return cost * float(found.quantile(MANY, dim=0).mean())
+        typical = cost * float(found.quantile(MANY, dim=0).mean())
+        return typical if isfinite(typical) else inf
 
     if not inputs:
         return Trapezoid() if Trapezoid() in candidates else Sobol()

@@ -20,7 +20,7 @@ from feynkac.networks.columns import make_columns
 from feynkac.networks.reduction import Reduction, Unit
 
 SAMPLE = 2**11
-UNEVEN = 4.0  # the largest sum that is accepted, for each input that is saved
+UNEVEN = 15.0  # the largest sum that is accepted, for each input that is saved
 NONE = 1e-6
 FEW_INPUTS = 12  # up to here, a network can see all of them
 LONG = 4  # entries of a variable that may be seen through a few combinations of them

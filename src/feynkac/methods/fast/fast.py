@@ -238,7 +238,9 @@ class Fast(Method):
 
     def _sets(self, grid: Grid, training: Training) -> int:
         """Those of the grid, or fewer if a short run does not draw so many labels."""
-        drawn = math.inf if training.steps is None else training.steps * self.batch_size
+        if training.budget is not None or training.steps is None:  # its length is not known yet
+            return grid.sets
+        drawn = training.steps * self.batch_size
         return int(min(grid.sets, max(FEWEST_SETS, 4 * (drawn // (4 * grid.points)))))
 
     def objective(

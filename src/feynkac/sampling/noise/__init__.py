@@ -4,6 +4,7 @@ from feynkac.sampling.noise.lines import ParallelLines, Rays
 from feynkac.sampling.noise.noise import Antithetic, Independent, Noise
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.noise.trapezoid import Trapezoid
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "Rays",
     "Sobol",
     "SphericalRadial",
+    "Stretched",
     "Trapezoid",
 ]

@@ -3,6 +3,7 @@
 from feynkac.sampling.noise.noise import Antithetic, Noise
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.noise.trapezoid import Trapezoid
 
 MOST_CUBATURE_PATHS = 2**7
@@ -18,9 +19,9 @@ def candidate_noises(normals: int, integrated: bool) -> list[Noise]:
 
     Example:
         >>> [noise.kind for noise in candidate_noises(1, integrated=True)]
-        ['antithetic', 'sobol', 'spherical-radial', 'trapezoid']
+        ['antithetic', 'sobol', 'stretched', 'spherical-radial', 'trapezoid']
     """
-    found: list[Noise] = [Antithetic(), Sobol()]
+    found: list[Noise] = [Antithetic(), Sobol(), Stretched()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         found.append(SphericalRadial())
     if normals == 1 and integrated:

@@ -3,7 +3,7 @@ r"""The trapezoidal rule for one normal, shifted at random:
     E f(Z) = E Σ_k h ψ(z_k) f(z_k),   z_k = h (k + U),   U uniform on (0, 1),   ψ the density of Z.
 
 Unbiased for every f, but for what lies beyond `FARTHEST` deviations. Where f is smooth, its error
-falls like exp(−2π²/h²) (Trefethen and Weideman 2014): 16 nodes have no noise to speak of, where 128
+falls like exp(−2π²/h²) (Trefethen and Weideman 2014): 26 nodes have no noise to speak of, where 128
 Sobol' points, which are dense where Z is likely, still have that of the tails.
 """
 
@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from feynkac.errors import InputError
 from feynkac.sampling.noise.noise import Draw, Noise, Shape
 
-FARTHEST = 5.5  # deviations; 4 · 10⁻⁸ of the law lies beyond
+FARTHEST = 9.0  # deviations: E exp(3Z) is earned around 3, and 10⁻⁹ of it beyond 9
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -25,7 +25,7 @@ class Trapezoid(Noise):
     Example:
         >>> shape = Shape(inputs=2, paths=16, draws=1, dim=1)
         >>> draw = Trapezoid().draw(shape, torch.Generator().manual_seed(0))
-        >>> round(float(draw.weights.sum(1)[0]), 5)
+        >>> round(float(draw.weights.sum(1)[0]), 4)
         1.0
     """
 
