@@ -29,7 +29,7 @@ from feynkac.sampling.schemes.log_ode import LogOde
         (BasketPut(2), LogOde(2), "sobol"),
         (HeatParaboloid(3), Exact(), "spherical-radial"),
         (Heston(), FamilySteps(1), "trapezoid"),
-        (MultiAsset(3, Payoff("put")), Exact(), "sobol"),
+        (MultiAsset(3, Payoff("put")), Exact(), "stretched"),
     ],
 )
 def test_a_pilot_finds_the_quietest_noise(family, scheme, kind):

@@ -109,7 +109,7 @@ def test_sobol_points_are_chosen_where_the_payoff_has_a_kink_in_one_dimension():
 def test_the_trapezoidal_rule_with_few_nodes_is_chosen_for_one_smooth_normal(family):
     method = fk.Fast().resolve(family)
     assert method.noise == fk.Trapezoid()
-    assert method.paths == 16
+    assert method.paths == 32
 
 
 def test_cubature_with_too_many_points_is_not_considered():

@@ -18,6 +18,7 @@ from feynkac.sampling.noise.candidates import candidate_noises
 from feynkac.sampling.noise.lines import Lines, ParallelLines, Rays
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import integrates_noise, label_normals
 from feynkac.sampling.schemes.scheme import Scheme
@@ -44,6 +45,7 @@ def choose_noise(
     candidates = candidate_noises(normals, integrates_noise(family, scheme))
     values_only = jumps(family)
     if found_to_jump(family, scheme) or (values_only and suits_lines(family, scheme)):
+        candidates = [noise for noise in candidates if noise != Stretched()]  # it has no slopes
         candidates += [ParallelLines(), Rays()]
         values_only = True
     inputs = _pilot_inputs(family, scheme, paths, allowance, len(candidates))

@@ -19,11 +19,10 @@ def candidate_noises(normals: int, integrated: bool) -> list[Noise]:
 
     Example:
         >>> [noise.kind for noise in candidate_noises(1, integrated=True)]
-        ['antithetic', 'sobol', 'stretched', 'spherical-radial', 'trapezoid']
+        ['antithetic', 'sobol', 'spherical-radial', 'trapezoid']
     """
-    found: list[Noise] = [Antithetic(), Sobol(), Stretched()]
+    found: list[Noise] = [Antithetic(), Sobol()]
     if 2 * normals + 1 <= MOST_CUBATURE_PATHS:
         found.append(SphericalRadial())
-    if normals == 1 and integrated:
-        found.append(Trapezoid())
+    found.append(Trapezoid() if normals == 1 and integrated else Stretched())
     return found
