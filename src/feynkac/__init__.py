@@ -57,8 +57,8 @@ _NAMES = {
         Stretched Trapezoid""",
     "sampling.reference": "Estimate monte_carlo",
     "sampling.schemes": """
-        EulerMaruyama Exact ExtrapolatedEuler FamilySteps Gaussian Geometric LogOde Milstein
-        NinomiyaVictoir Scheme
+        EulerMaruyama Exact ExtrapolatedEuler ExtrapolatedFlows FamilySteps Gaussian Geometric
+        LogOde Milstein NinomiyaVictoir Scheme
     """,
     "solution": "Solution",
     "solver": "solve",
@@ -217,6 +217,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.schemes import EulerMaruyama as EulerMaruyama
     from feynkac.sampling.schemes import Exact as Exact
     from feynkac.sampling.schemes import ExtrapolatedEuler as ExtrapolatedEuler
+    from feynkac.sampling.schemes import ExtrapolatedFlows as ExtrapolatedFlows
     from feynkac.sampling.schemes import FamilySteps as FamilySteps
     from feynkac.sampling.schemes import Gaussian as Gaussian
     from feynkac.sampling.schemes import Geometric as Geometric

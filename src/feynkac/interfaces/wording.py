@@ -5,6 +5,7 @@ import re
 SCHEMES = (
     "EulerMaruyama",
     "ExtrapolatedEuler",
+    "ExtrapolatedFlows",
     "Milstein",
     "NinomiyaVictoir",
     "LogOde",

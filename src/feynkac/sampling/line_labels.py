@@ -24,7 +24,7 @@ from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.lines import Line, Lines, ParallelLines
 from feynkac.sampling.noise.noise import Noise, Shape, of_fewer_steps
 from feynkac.sampling.path import discount_factor, ends_only, path_end, quieted
-from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
+from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -65,7 +65,7 @@ def seen_to_jump(family: Family, scheme: Scheme) -> bool:
     """Whether φ jumps where paths of some inputs go."""
     generator, noise = make_generator(0, "jumps"), ParallelLines()
     inputs = family.domain.sample(TRIAL_INPUTS, generator)
-    scheme = scheme.halves[0] if isinstance(scheme, ExtrapolatedEuler) else scheme
+    scheme = scheme.halves[0] if isinstance(scheme, Extrapolated) else scheme
     shape, line = _lines(family, scheme, noise, inputs, 0, generator)
     nodes, bundle = _rule(noise, shape, generator, inputs).nodes, Bundle(family, scheme, line)
     with torch.no_grad():
@@ -101,13 +101,13 @@ def line_labels(
     shape, line = _lines(family, scheme, noise, inputs, paths, generator)
     rule = _rule(noise, shape, generator, inputs)
     mean = functools.partial(_mean, noise=noise, inputs=inputs, rule=rule, mix=mix)
-    if not isinstance(scheme, ExtrapolatedEuler):
+    if not isinstance(scheme, Extrapolated):
         return mean(Bundle(family, scheme, line))
     fine, coarse = scheme.halves
     fewer = Line(*(of_fewer_steps(y, coarse.steps) for y in line))
     value, slopes = mean(Bundle(family, fine, line))
     rough, rough_slopes = mean(Bundle(family, coarse, fewer))
-    return 2.0 * value - rough, 2.0 * slopes - rough_slopes
+    return scheme.extrapolate(value, rough), scheme.extrapolate(slopes, rough_slopes)
 
 
 def _lines(

@@ -33,7 +33,7 @@ from feynkac.families.capabilities import (
 from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.families.point import Params
 from feynkac.sampling.noise.noise import of_fewer_steps
-from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
+from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import pullback
 from feynkac.sampling.schemes.scheme import Scheme
@@ -91,10 +91,10 @@ def earned(family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: T
         return family.expected(x, t, p, z)
     if controls_noise(family, scheme):
         return family.controlled(x, t, p, z)
-    if isinstance(scheme, ExtrapolatedEuler):
+    if isinstance(scheme, Extrapolated):
         fine, coarse = scheme.halves
-        twice = 2.0 * earned(family, fine, x, t, p, z)
-        return twice - earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
+        rough = earned(family, coarse, x, t, p, of_fewer_steps(z, coarse.steps))
+        return scheme.extrapolate(earned(family, fine, x, t, p, z), rough)
     last = path_end(family, scheme, x, t, p, z)
     return last.weight * family.initial(last.state, last.p) + last.gained
 

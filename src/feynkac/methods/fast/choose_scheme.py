@@ -29,7 +29,9 @@ from feynkac.sampling.reference import Estimate
 from feynkac.sampling.rivals import steadier
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
+from feynkac.sampling.schemes.extrapolated_flows import ExtrapolatedFlows
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
 from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
@@ -67,12 +69,12 @@ def _remembered(family: Family) -> Scheme:
 def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
     """Each refinement takes twice the time of the one before, so a third of what is left."""
     scheme = _steady(family, suitable_scheme(family))
-    fewest = 2 if isinstance(scheme, ExtrapolatedEuler) else 1
+    fewest = 2 if isinstance(scheme, Extrapolated) else 1
     for _ in range(MOST_DOUBLINGS if scheme.order != 1 else MOST_DOUBLINGS // 2):
         if not allowance.left or _bias(family, scheme, allowance.share(1 / 3)) < SMALL_BIAS:
             break
         scheme = refined(scheme)
-    while isinstance(scheme, NinomiyaVictoir | ExtrapolatedEuler) and scheme.steps >= 2 * fewest:
+    while isinstance(scheme, NinomiyaVictoir | Extrapolated) and scheme.steps >= 2 * fewest:
         fewer = scheme.with_steps(scheme.steps // 2)
         small = _certainly_small(family, fewer, allowance.share(1 / 3))
         if not small or not _stays_finite(family, fewer):
@@ -110,9 +112,11 @@ def suitable_scheme(family: Family) -> Scheme:
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
     noise = noise_kind(family)
     quick: Scheme = ExtrapolatedEuler(steps=16)
-    flows = NinomiyaVictoir(steps=4, noise=noise)
+    flows: Scheme = NinomiyaVictoir(steps=4, noise=noise)
     if isinstance(family, Absorbing):
         quick, flows = EulerMaruyama(steps=WALLED_STEPS), flows.with_steps(WALLED_STEPS)
+    elif noise in ("additive", "diagonal"):
+        flows = ExtrapolatedFlows(steps=4, noise=noise)
     if noise == "additive":
         return flows
     if noise == "diagonal":

@@ -3,6 +3,7 @@
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
+from feynkac.sampling.schemes.extrapolated_flows import ExtrapolatedFlows
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.gaussian import Gaussian
 from feynkac.sampling.schemes.geometric import Geometric
@@ -15,6 +16,7 @@ __all__ = [
     "EulerMaruyama",
     "Exact",
     "ExtrapolatedEuler",
+    "ExtrapolatedFlows",
     "FamilySteps",
     "Gaussian",
     "Geometric",

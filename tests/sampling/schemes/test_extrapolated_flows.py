@@ -1,0 +1,71 @@
+"""Extrapolated Ninomiya–Victoir splitting: weak order 4 with exact expectations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+import feynkac as fk
+from feynkac.errors import InputError
+from feynkac.sampling.labels import payoffs
+
+
+@dataclass(frozen=True)
+class Running(fk.Family, fk.NoiseDimension):
+    """dS = μS dt + σS dB,  dA = S dt,  φ = A²: an average, whose second moment is known."""
+
+    noise_dim = 1
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box([1.0, 0.0], [2.0, 1.0]), t=fk.Box(0.5, 1.0))
+
+    def drift(self, x, p):
+        return torch.cat([0.5 * x[..., :1], x[..., :1]], dim=-1)
+
+    def diffusion(self, x, dw, p):
+        return torch.cat([0.7 * x[..., :1] * dw, torch.zeros_like(dw)], dim=-1)
+
+    def initial(self, x, p):
+        return x[..., 1:].square()
+
+    def truth(self, price, past, t):
+        """E (past + ∫S)², from E S_r S_s = S² e^{μs + (μ + σ²)r} for r ≤ s."""
+        a, b = 0.5, 0.5 + 0.49
+        mean = price * np.expm1(a * t) / a
+        square = 2 * price**2 * (np.expm1((a + b) * t) / (a + b) - np.expm1(a * t) / a) / b
+        return past**2 + 2 * past * mean + square
+
+
+NODES, WEIGHTS = (torch.tensor(v) for v in np.polynomial.hermite_e.hermegauss(14))
+
+
+def mean(family, scheme, inputs):
+    """E Y by a product rule, one normal per step."""
+    z = torch.cartesian_prod(*[NODES] * scheme.steps).reshape(-1, scheme.steps)
+    weights = torch.cartesian_prod(*[WEIGHTS] * scheme.steps).reshape(-1, scheme.steps).prod(-1)
+    paid = payoffs(family, scheme, inputs, z.mT.reshape(scheme.steps, 1, -1, 1))
+    return float((paid[0, :, 0] * weights).sum() / weights.sum())
+
+
+@pytest.mark.parametrize(("kind", "order"), [(fk.NinomiyaVictoir, 2), (fk.ExtrapolatedFlows, 4)])
+def test_the_weak_order_is_as_declared(kind, order):
+    family, inputs = Running(), torch.tensor([[1.5, 0.3, 0.5]], dtype=torch.float64)
+    exact = family.truth(1.5, 0.3, 0.5)
+    coarse, fine = (
+        abs(mean(family, kind(steps=n, noise="diagonal"), inputs) - exact) for n in (2, 4)
+    )
+    assert kind.order == order
+    assert np.log2(coarse / fine) == pytest.approx(order, abs=0.3)
+
+
+def test_it_is_chosen_for_an_average_over_the_path():
+    assert isinstance(fk.Fast(paths=64).resolve(Running()).scheme, fk.ExtrapolatedFlows)
+
+
+def test_noise_must_be_what_is_relied_on():
+    with pytest.raises(InputError, match="even number of steps, got 3"):
+        fk.ExtrapolatedFlows(steps=3).check(Running())
+    with pytest.raises(InputError, match="is not additive, but diagonal"):
+        fk.ExtrapolatedFlows(noise="additive").check(Running())
