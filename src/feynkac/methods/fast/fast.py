@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import InputError
-from feynkac.families.family import Family, jumps
+from feynkac.families.family import Family, jumps, outputs
 from feynkac.grids.grid import Grid
 from feynkac.grids.table import Table, make_table
 from feynkac.methods.dimension import Choice, Dimension, Interval
@@ -147,7 +147,8 @@ class Fast(Method):
 
     def _with_network(self, family: Family, few: bool, seen: Seen) -> Self:
         inputs = seen.size(family.domain)
-        width = 64 if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
+        narrow = 64 if outputs(family) == 1 else 128
+        width = narrow if few else min(512, max(128, 64 * -(-2 * inputs // 64)))
         known = 2 if seen.symmetries.radial else family.domain.state_dim + 1
         sloped = known if self.grid else inputs * slopes_hold(family, self.noise)
         rows = max(32, ROWS // (1 + sloped))
