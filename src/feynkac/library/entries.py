@@ -75,19 +75,19 @@ ENTRIES: tuple[Entry, ...] = (
         "black-scholes-merton",
         "European call with interest and dividends",
         BlackScholesMerton().on(**ASSET, dividend=DIVIDEND),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "black-scholes-merton-put",
         "European put with interest and dividends",
         BlackScholesMerton(Payoff("put")).on(**ASSET, dividend=DIVIDEND),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "digital",
         "pays 1 if the asset ends above the strike",
         Digital().on(**ASSET, dividend=DIVIDEND),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "barrier-down",
@@ -101,7 +101,7 @@ ENTRIES: tuple[Entry, ...] = (
             strike=LogUniform(1.0, 3.0),
             barrier=LEVEL,
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "barrier-up",
@@ -115,7 +115,7 @@ ENTRIES: tuple[Entry, ...] = (
             strike=LogUniform(0.33, 0.99),
             barrier=LEVEL,
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "bachelier",
@@ -123,7 +123,7 @@ ENTRIES: tuple[Entry, ...] = (
         Bachelier().on(
             x=Box(0.0, 2.5), t=TIME, sigma=LogUniform(0.005, 1.5), rate=RATE, strike=LEVEL
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "cev",
@@ -136,7 +136,7 @@ ENTRIES: tuple[Entry, ...] = (
             rate=RATE,
             strike=100.0,
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "heston",
@@ -151,7 +151,7 @@ ENTRIES: tuple[Entry, ...] = (
             rate=RATE,
             strike=LEVEL,
         ),
-        steps=6_000,
+        steps=4_000,
         method=Fast(grid=Grid((145, 33), 36, sets=4096, points=32), width=96),
     ),
     Entry(
@@ -165,7 +165,7 @@ ENTRIES: tuple[Entry, ...] = (
             rho=Box(-0.8, 0.5),
             strike=100.0,
         ),
-        steps=6_000,
+        steps=4_000,
         method=Fast(grid=Grid((97, 49), 36, sets=4096, points=32), width=96),
     ),
     Entry(
@@ -174,7 +174,7 @@ ENTRIES: tuple[Entry, ...] = (
         Spread().on(
             x=Box([0.4, 1.0], [2.5, 1.0]), strike=Box(0.0, 0.5), rho=Box(-0.9, 0.95), **PAIR
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "best-of-two",
@@ -182,7 +182,7 @@ ENTRIES: tuple[Entry, ...] = (
         Rainbow(dim=2).on(
             x=LogUniform(0.4, 2.5, shape=(2,)), rho=Box(0.0, 0.95), strike=LEVEL, **PAIR
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "basket-of-two",
@@ -190,7 +190,7 @@ ENTRIES: tuple[Entry, ...] = (
         MultiAsset(dim=2).on(
             x=LogUniform(0.4, 2.5, shape=(2,)), rho=Box(0.0, 0.95), strike=LEVEL, **PAIR
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "vasicek",
@@ -202,7 +202,7 @@ ENTRIES: tuple[Entry, ...] = (
             theta=Box(-0.02, 0.12),
             sigma=LogUniform(0.001, 0.03),
         ),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "cir",
@@ -214,18 +214,18 @@ ENTRIES: tuple[Entry, ...] = (
             theta=LogUniform(0.005, 0.15),
             sigma=LogUniform(0.01, 0.3),
         ),
-        steps=3_000,
+        steps=1_500,
     ),
-    Entry("black-scholes", "the paper's put, Section 3.1", BlackScholes(), steps=3_000),
-    Entry("basket-put", "the paper's basket, Section 3.2", BasketPut(), steps=3_000),
+    Entry("black-scholes", "the paper's put, Section 3.1", BlackScholes(), steps=1_500),
+    Entry("basket-put", "the paper's basket, Section 3.2", BasketPut(), steps=1_500),
     Entry(
-        "heat-paraboloid", "the paper's heat equation, Section 3.3", HeatParaboloid(), steps=3_000
+        "heat-paraboloid", "the paper's heat equation, Section 3.3", HeatParaboloid(), steps=1_500
     ),
     Entry(
         "heat-gaussian",
         "the paper's heat equation in 150 dimensions, Section 3.4",
         HeatGaussian(),
-        steps=3_000,
+        steps=1_500,
     ),
     Entry(
         "ornstein-uhlenbeck",
@@ -238,10 +238,10 @@ ENTRIES: tuple[Entry, ...] = (
             sigma=LogUniform(0.05, 2.0),
             strike=Box(-1.0, 1.0),
         ),
-        steps=3_000,
+        steps=1_500,
     ),
-    Entry("channel", "what is left of a drop in a channel", Channel(), steps=3_000),
-    Entry("double-well", "a particle that may cross a barrier", DoubleWell(), steps=3_000),
+    Entry("channel", "what is left of a drop in a channel", Channel(), steps=1_500),
+    Entry("double-well", "a particle that may cross a barrier", DoubleWell(), steps=1_500),
 )
 """In the order of the table."""
 
