@@ -7,6 +7,7 @@ import QuantLib as ql  # noqa: N813
 import torch
 from oracles import DAYS, TODAY, interior, maturity, residuals
 
+from feynkac.checks.checkup import check
 from feynkac.families.corners import corners
 from feynkac.families.formulas import lewis
 from feynkac.families.models.heston import Heston, log_characteristic
@@ -154,3 +155,10 @@ def test_nothing_cancels_as_a_parameter_vanishes(small):
     line = 2.0 * log_f(1e-4) - log_f(2e-4)
     torch.testing.assert_close(log_f(1e-8), line, rtol=1e-5, atol=0)
     assert math.isfinite(log_f(1e-8).abs().sum().item())
+
+
+@pytest.mark.parametrize("name", ["heston", "sabr"])
+def test_labels_are_finite_at_the_corners_of_the_librarys_box(name):
+    """ν = 4, κ = 0.1: ln S has had exponents of 115, beyond float32."""
+    family = find_entries([name])[0].family
+    assert check(family).findings["corners"].verdict == "ok"

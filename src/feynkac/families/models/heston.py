@@ -41,6 +41,9 @@ from feynkac.families.quoted import Quote, Quoted, vanilla
 from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
 
+MOST_GROWTH = 80.0  # of ln S: e^80 is a number in float32
+
+
 @dataclass(frozen=True)
 class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, Shaped):
     """European option, Heston's stochastic variance.
@@ -111,8 +114,10 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, 
             mean, variance = mean + integral, variance + law.noise * integral
             growth = growth + slope * v + weight * integral - law.log_mean_exp(slope, weight)
         integrals, weights = _two_values(mean, variance)
-        tilts = (k * (integrals - mean)).exp()
-        forward = S * (p.rate * t + growth).exp() * tilts / (tilts * weights).sum(0)
+        tilts = k * (integrals - mean)
+        tilts = (tilts - tilts.amax(0).detach()).exp()
+        grown = (p.rate * t + growth).clamp_max(MOST_GROWTH).exp()
+        forward = S * grown * tilts / (tilts * weights).sum(0)
         values = black(self.payoff.style, forward, p.strike, root(independent * integrals))
         return (-p.rate * t).exp() * (values * weights).sum(0)
 

@@ -122,11 +122,12 @@ class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped, Elastic):
     ) -> Tensor:
         """Mean of the payoff of F̂ given the path of α, minus the payoff."""
         w, shift = p.beta * power(F / SCALE, p.beta - 1.0), F * (1.0 / p.beta - 1.0)
-        middle = F / p.beta * (w * common - 0.5 * w.square() * variance).exp()
+        start, half = F / p.beta, 0.5 * w.square() * variance
         deviation = w * root((1.0 - p.rho.square()) * variance)
-        forward = middle * (0.5 * deviation.square()).exp()
+        forward = start * (w * common - p.rho.square() * half).exp()
         mean = black(self.payoff.style, forward, p.strike + shift, deviation)
-        return mean - self.payoff(middle * (w * own).exp() - shift, p.strike)
+        end = start * (w * (common + own) - half).exp()
+        return mean - self.payoff(end - shift, p.strike)
 
 
 def _elastic_path(F: Tensor, beta: Tensor, A: Tensor, noise: Tensor) -> Tensor:
