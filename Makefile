@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .PHONY: help install demo library test test-all torture torture-quick lint format bench docs \
-	gallery phone web lock licences audit clean
+	gallery phone screenshots web lock licences audit clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -68,6 +68,9 @@ gallery: $(STAMP)  ## execute the notebooks of docs/gallery and write their page
 
 phone: docs  ## count what is wider than a phone on the pages (needs chromium)
 	$(BIN)/python benchmarks/phone.py
+
+screenshots: $(STAMP)  ## run the commands of docs/first-minutes.md, take their pictures (tmux, chromium)
+	$(BIN)/python benchmarks/screenshots.py
 
 web:  ## build the explorer and the report's script into the package (needs Node)
 	cd web && npm ci --silent --no-audit --no-fund && npm run --silent check && npm run --silent build

@@ -30,6 +30,7 @@ BENCHMARKS = {
     "asking.py": ["--certificates=2", "--samples=1000"],
     "workers.py": ["--steps=3", "--rounds=1"],
     "calibration.py": ["--rounds=1"],
+    "service_cases.py": ["--steps=2", "--examples=1"],
     "service_load.py": ["--steps=2", "--seconds=1", "--soak=0.1"],
 }
 

@@ -24,7 +24,7 @@ export function Readout({ source, solution, state }: { source: Source; solution:
             const truth = closed?.[name];
             return (
               <div key={name} data-quantity={name} data-value={value ?? ""}>
-                <Tile name={quantityLabel(name)} value={short(value, Math.abs(value ?? 0) < 0.1 ? 4 : 6)}
+                <Tile name={quantityLabel(name)} value={data ? short(value, Math.abs(value ?? 0) < 0.1 ? 4 : 6) : error ? "–" : "…"}
                   note={typeof value === "number" && typeof truth === "number"
                     ? <span title={`closed form ${short(truth, 9)}`}>error {signed(value - truth)}</span>
                     : closed === null || closed === undefined ? undefined : "–"} />

@@ -21,7 +21,7 @@ from feynkac.analysis.estimators import TINY, Estimator, candidates
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
-from feynkac.analysis.rounding import number, to_digit
+from feynkac.analysis.rounding import FLOAT32, number, to_digit
 from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.family import Family, outputs
@@ -104,10 +104,11 @@ class Certificate(Shown):
         """The verdicts; of one input, the interval."""
         one, verdicts = len(self.value) == 1, self.verdicts
         half, apart = self.half_width.max().item(), self.error.abs().max().item()
+        network = self.network[0].item()
         found = {v: verdicts.count(v) for v in ("within", "outside", "undecided")}
         counted = ", ".join(f"{count} {v}" for v, count in found.items() if count)
         rows = {
-            "network": to_digit(self.network[0].item(), half) if one else "",
+            "network": to_digit(network, max(half, FLOAT32 * abs(network))) if one else "",
             "estimate": to_digit(self.value[0].item(), half) if one else "",
             "largest half width": number(half),
             "largest |network − estimate|": number(apart),

@@ -33,6 +33,7 @@ MOST_STEPS = 256
 SAFE = 0.5  # of the aim is aimed at
 NORMAL = 0.8  # of 1 − confidence is Student's; the rest is for replicates that are not quite normal
 ENOUGH = 64.0  # paths on which the variation of what paths earn must rest
+LEAST = 1e-100  # aim; a smaller one is as much out of reach, and its square is zero
 RESOLUTION = 1e-12  # what float64 leaves of 1 + |u|
 
 
@@ -169,6 +170,7 @@ class Pilot:
 
     def plans(self, candidates: Iterable[list[Estimator]], aim: list[float]) -> list[Plan]:
         """One plan per input."""
+        aim = [max(each, LEAST) for each in aim]
         best: dict[int, Plan] = {}
         started = clock()
         for group in candidates:

@@ -5,6 +5,7 @@ A number without an error has three significant digits.
 
 import math
 
+FLOAT32 = 1e-6  # relative; more digits of a network mean nothing
 SMALL, LARGE = 1e-3, 1e6  # beyond them a power of ten is easier to read than zeros
 
 

@@ -7,12 +7,11 @@ from torch import Tensor
 
 from feynkac.analysis.partials import greek_value, partial
 from feynkac.analysis.quoted_errors import price_volatility, why_no_price_volatility
-from feynkac.analysis.rounding import number, significant, to_digit
+from feynkac.analysis.rounding import FLOAT32, number, significant, to_digit
 from feynkac.families.capabilities import ClosedForm
 from feynkac.solution import Solution
 
 Numbers = dict[str, Any]
-FLOAT32 = 1e-6  # more digits of a network mean nothing
 MOST_ENTRIES = 9  # of an array that is shown whole
 
 

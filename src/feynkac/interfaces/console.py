@@ -61,7 +61,7 @@ def print_table(
 
     With `cut`, a row is one line, and what does not fit is cut off in the last column.
     """
-    table = Table(title=title, title_justify="left")
+    table = Table()
     for i, column in enumerate(columns):
         table.add_column(
             column,
@@ -75,6 +75,7 @@ def print_table(
         table.columns[-1].max_width = max(10, console.width - others - 3 * len(columns) - 1)
     for row in rows:
         table.add_row(*row)
+    console.print(title, style="italic", markup=False)  # a table's own title wraps at its width
     console.print(table)
     for line in explained(words):
         console.print(line, style="dim", markup=False)

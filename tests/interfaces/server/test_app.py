@@ -97,6 +97,22 @@ def test_certificates_cover_the_truth(server, put):
         assert abs(one["value"] - u) <= 2.0 * one["half_width"] + 1e-9
 
 
+@pytest.mark.parametrize("tiny", [{"seconds": 5e-324}, {"tolerance": 5e-324, "seconds": 0.01}])
+def test_an_effort_or_a_tolerance_next_to_zero_is_answered(server, tiny):
+    (found,) = server.post("put/certify", {"at": ONE} | tiny)["certificates"]
+    assert found["verdict"] in ("within", "outside", "undecided")
+
+
+@pytest.mark.parametrize("field", ["noise", "values"])
+def test_quotes_whose_squares_no_number_holds_are_refused(server, field):
+    known = {name: value for name, value in ONE.items() if name != "sigma"}
+    body = {"free": ["sigma"], "values": [1.2], "known": known, "noise": 0.01}
+    body[field] = [1e200]
+    answer = httpx.post(f"{server.url}v1/solutions/put/calibrate", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"].startswith(field)
+
+
 def test_calibration_finds_what_made_the_quotes(server, put):
     known = {"x": 9.5, "t": 0.5, "strike": [10.0, 11.0, 12.0]}
     quotes = put(known | {"sigma": 0.37}).tolist()

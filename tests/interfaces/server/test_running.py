@@ -42,6 +42,21 @@ def test_with_a_token_only_those_who_have_it_are_answered(folders, token, starti
         assert running.stop() == 0
 
 
+def test_the_first_visitor_does_not_wait_for_torch(folders, starting):
+    """What torch loads for its first derivative, most of a second, is loaded before it serves."""
+    times = []
+    for _ in range(2):  # another program may delay one of them
+        running = starting(folders["put"])
+        with running.client() as client:
+            client.get("healthz")
+            began = time.perf_counter()
+            answer = client.post("v1/solutions/put/greeks", json={"at": ONE})
+            times.append(time.perf_counter() - began)
+        assert answer.status_code == 200
+        assert running.stop() == 0
+    assert min(times) < 0.4, times
+
+
 def test_a_request_under_way_ends_before_the_server_does(folders, starting):
     running = starting(folders["put"])
     body = {"at": ONE | {"x": [9.1, 9.2]}, "seconds": 1.0}

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import statistics
 
 import pytest
 
@@ -46,7 +47,9 @@ LATE = """
 """
 
 
-MOST_MOVES = 40
+MOVES = 20
+MOST_MILLISECONDS = 150.0
+"""The median must be below it on a machine that does other things too; measured: 6 to 51."""
 
 
 def slider(name):
@@ -75,17 +78,30 @@ def test_numbers_on_the_page_are_those_of_the_service(watched, server):
         assert float(shown) == pytest.approx(found["closed_form"][name], rel=1e-6, abs=1e-6)
 
 
-def test_every_control_moves_the_plot_within_100_ms(watched):
+def test_every_control_moves_the_plot_at_once(watched):
     page = watched.open("#s=puts")
     times = {}
     for name in ("t", "sigma", "strike", "x"):  # x moves the marker along its own axis
-        times[name] = []
-        for place in range(MOST_MOVES):  # on a busy machine, not every one of them is quick
-            part = (0.1 + 0.37 * place) % 1.0
-            times[name].append(page.evaluate(MOVE, [slider(name), part]))
-            if len(times[name]) >= 3 and min(times[name]) < 100.0:
-                break
-    assert all(min(found) < 100.0 for found in times.values()), times
+        parts = [(0.1 + 0.37 * place) % 1.0 for place in range(MOVES)]
+        times[name] = sorted(page.evaluate(MOVE, [slider(name), part]) for part in parts)
+        low, *_, high = times[name]
+        median = statistics.median(times[name])
+        print(f"{name}: {median:.0f} ms ({low:.0f} to {high:.0f}) in {MOVES} moves")  # noqa: T201
+    assert all(statistics.median(found) < MOST_MILLISECONDS for found in times.values()), times
+
+
+def test_numbers_that_have_not_come_yet_are_not_shown_as_missing(watched):
+    """A dash says that there is no such number; before the first answer nobody knows."""
+    waiting = []
+    page = watched.page
+    page.route("**/greeks", lambda route: waiting.append(route))
+    page.goto(watched.base + "#s=puts")
+    page.wait_for_selector(".tile-value")
+    assert set(page.locator(".tile-value").all_text_contents()) == {"…"}
+    for route in waiting:
+        route.continue_()
+    watched.settle()
+    assert not {"…", "–"} & set(page.locator(".tile-value").all_text_contents())
 
 
 def test_a_page_is_usable_one_second_after_opening(watched):

@@ -54,6 +54,9 @@ Output = Annotated[int, Field(ge=0, le=10_000, description="Which of several out
 Seed = Annotated[int, Field(ge=0, le=2**32)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Quote = Annotated[float, Field(ge=-1e15, le=1e15)]
+Noise = Annotated[float, Field(ge=1e-15, le=1e15)]
+"""Far from where squares leave the range of float64."""
 Quantities = Annotated[
     list[Name] | None,
     Field(
@@ -153,9 +156,9 @@ class CalibrateBody(Body):
     )
 
     free: Annotated[list[Name], Field(min_length=1, max_length=20)]
-    values: Annotated[list[Finite], Field(min_length=1, max_length=MOST_QUOTES)]
+    values: Annotated[list[Quote], Field(min_length=1, max_length=MOST_QUOTES)]
     known: At
-    noise: Annotated[float, Field(gt=0.0)] | list[Annotated[float, Field(gt=0.0)]] | None = None
+    noise: Noise | list[Noise] | None = None
     confidence: Annotated[float, Field(ge=0.01, le=0.999)] = 0.9
     seed: Seed = 0
     posterior: Annotated[int, Field(ge=0, le=2000)] = 0

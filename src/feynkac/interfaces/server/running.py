@@ -7,8 +7,10 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import torch
 import uvicorn
 
+from feynkac.analysis.partials import gradient
 from feynkac.errors import InputError
 from feynkac.interfaces.server.app import make_app
 from feynkac.interfaces.server.guard import Access
@@ -100,6 +102,7 @@ def serve(
     """Serve until SIGTERM or Ctrl-C."""
     make_access(host, port, token)  # refuses before a port is taken
     with contextlib.closing(listen(host, port)) as listening, using_threads(1), _signals_end_it():
+        _warm_up()
         chosen = listening.getsockname()[1]
         app = make_app(offer, make_access(host, chosen, token))
         config = uvicorn.Config(
@@ -118,6 +121,11 @@ def serve(
         offer.draining = lambda: server.should_exit
         announce(f"http://{f'[{host}]' if ':' in host else host}:{chosen}/")
         server.run(sockets=[listening])
+
+
+def _warm_up() -> None:
+    """Torch loads modules for a second when it first differentiates: do so before anybody waits."""
+    gradient(lambda v: v.square().sum(-1, keepdim=True), torch.ones(1, 2))
 
 
 @contextlib.contextmanager

@@ -139,8 +139,8 @@ class Served:
 
     def certify(self, body: CertifyBody) -> Answer:
         """Values checked by simulation."""
-        most = max(1, int(MOST_SECONDS / body.seconds))
-        flat = self.inputs.flat(body.at, min(most, MOST_POINTS))
+        most = max(1, int(min(MOST_POINTS, MOST_SECONDS / body.seconds)))
+        flat = self.inputs.flat(body.at, most)
         effort = Effort(seconds=body.seconds, confidence=body.confidence)
         found = self._output(body.output).certify(
             torch.as_tensor(flat.reshape(-1, flat.shape[-1])),
