@@ -1,11 +1,15 @@
 """Every test: one thread, its own seed, and torch's global state left as it was found."""
 
+import math
 from collections.abc import Iterator
 
 import pytest
 import torch
 
+from feynkac.sampling.schemes import affine_flow
+
 torch.set_num_threads(1)  # two test processes share two cores
+affine_flow.WORTH_COMPILING = math.inf  # ten seconds a process; its own tests compile
 
 
 @pytest.fixture
