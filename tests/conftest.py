@@ -1,11 +1,15 @@
 """Every test: one thread, its own seed, and torch's global state left as it was found."""
 
+import math
 from collections.abc import Iterator
 
 import pytest
 import torch
 
+from feynkac.sampling.schemes import affine_flow
+
 torch.set_num_threads(1)  # two test processes share two cores
+affine_flow.WORTH_COMPILING = math.inf  # ten seconds a process; its own tests compile
 
 
 @pytest.fixture
@@ -17,7 +21,7 @@ def generator() -> torch.Generator:
 @pytest.fixture(autouse=True)
 def untouched_global_state() -> Iterator[None]:
     """Fail a test that draws from torch's global generator or changes its defaults."""
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # manual_seed itself formats a stack for CUDA
     before = _global_state()
     yield
     assert _global_state() == before, "the test changed torch's global state"

@@ -60,6 +60,7 @@ def shown(solution):
     at = {"x": 9.5, "t": 0.5, "strike": 11.0}
     problem = solution.observe(["sigma"], [1.9, 1.8] * 500, at, noise=0.1)
     found = solution.calibrate(problem)
+    few = solution.observe(["sigma"], [1.9, 1.8] * 5, at, noise=0.1)
     many = {"x": [9.5] * 200, "t": 0.5, "sigma": 0.3, "strike": 11.0}
     return {
         "Solution": solution,
@@ -67,7 +68,7 @@ def shown(solution):
         "Certificate": solution.certify(many, effort=fk.Effort(seconds=0.001)),
         "Problem": problem,
         "Calibration": found,
-        "Posterior": solution.posterior(problem, found, steps=100),
+        "Posterior": solution.posterior(few, solution.calibrate(few), steps=100),
         "ErrorMap": solution.error_map(8),
         "Uncertainty": solution.uncertainty(samples=256),
         "SobolIndices": solution.sobol_indices(base=16),

@@ -129,7 +129,7 @@ def interrupted(team, folder):
 
 
 def budgeted(team, folder):
-    run = planned("gauss-newton", steps=None, budget=4.0, paths=None)
+    run = planned("gauss-newton", steps=None, budget=1.5, paths=None)
     solution = execute(run, FAMILY, folder / "budgeted", team=team)
     return [solution.manifest.steps]
 

@@ -6,16 +6,18 @@ import pytest
 from browsing import Server, Watched
 
 import feynkac as fk
+from feynkac.interfaces.web.page import HOME
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="session")
 def browser():
-    """Debian's chromium, driven by Playwright."""
+    """Debian's chromium, driven by Playwright; without a built page, no test waits for it."""
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("there is no chromium on this machine")
+    assert (HOME / "dist" / "index.html").is_file(), "the explorer is not built: run `make web`"
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
