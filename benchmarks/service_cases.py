@@ -268,7 +268,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, action="append", help="default: train two small ones")
     parser.add_argument("--steps", type=int, default=100, help="of each training")
     parser.add_argument("--examples", type=int, default=120, help="per operation and way")
-    parser.add_argument("--seed", type=int, default=0, help="0: the same requests every time")
+    parser.add_argument("--seed", type=int, default=0, help="0: always the same requests")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

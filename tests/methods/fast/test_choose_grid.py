@@ -114,12 +114,14 @@ class Ball(fk.Family):
         return torch.as_tensor(found)
 
 
-def test_a_radial_family_of_many_dimensions_gets_a_grid_of_one():
+def test_a_radial_family_of_many_dimensions_gets_a_grid_of_one(monkeypatch):
+    """Refined until half the error that is asked below: the default takes fifty seconds more."""
+    monkeypatch.setattr(f"{choose_grid.__module__}.SMALL", 1e-3)
     family = Ball()
     grid = choose_grid(family, Allowance())
     assert grid is not None
     assert len(grid.nodes) == 1
-    inputs = family.domain.sample(64, torch.Generator().manual_seed(1), torch.float64)
+    inputs = family.domain.sample(32, torch.Generator().manual_seed(1), torch.float64)
     found = read_grid(family, grid, inputs.unsqueeze(1)).value.squeeze(1)
     assert (found - family.truth(*family.domain.split(inputs))).abs().max() < 2e-3
 
