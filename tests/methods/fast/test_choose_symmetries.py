@@ -1,5 +1,8 @@
 """Which symmetries the fast method makes use of."""
 
+import math
+from dataclasses import dataclass
+
 import pytest
 import torch
 
@@ -50,3 +53,37 @@ def test_a_solution_scales_with_spot_and_strike():
     scaled = at | {"x": 950.0, "strike": 1100.0}
     found = solution(scaled, extrapolate=True)
     torch.testing.assert_close(found, 100.0 * solution(at), rtol=1e-5, atol=0)
+
+
+@dataclass(frozen=True)
+class Reverting(fk.Family):
+    """E‖S_t‖² of a mean-reverting process: it scales with σ², but does not vanish with it."""
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.Box(-1.0, 1.0, shape=(3,)),
+            t=fk.Box(0.0, 1.0),
+            kappa=fk.Box(0.5, 2.0),
+            sigma=fk.Box(0.1, 0.6),
+        )
+
+    def drift(self, x, p):
+        return -p.kappa * x
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * dw
+
+    def initial(self, x, p):
+        return x.square().sum(-1, keepdim=True)
+
+
+def test_u_is_measured_in_no_unit_that_spreads_it():
+    chosen = choose_symmetries(Reverting())
+    assert chosen.radial
+    assert [(unit.pivot, unit.value) for unit in chosen.units] == [("t", 0.0)]
+    solution = fk.solve(Reverting(), steps=60, evaluations=1)
+    at = {"x": [0.5, -0.5, 0.2], "t": 0.5, "kappa": 1.0, "sigma": 0.5}
+    rest = math.exp(-1.0)
+    exact = 0.54 * rest + 3 * 0.25 * (1 - rest) / 2
+    assert float(solution(**at)) == pytest.approx(exact, abs=1e-3)  # in units of σ² it was not

@@ -40,7 +40,6 @@ from feynkac.families.point import Params
 from feynkac.families.quoted import Quote, Quoted, vanilla
 from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
-
 MOST_GROWTH = 80.0  # of ln S: e^80 is a number in float32
 
 

@@ -2,7 +2,8 @@ r"""Which symmetries of a family leave its network fewer inputs, and which input
 
 Of all choices of pivots, the one is taken after which the inputs are spread most evenly: the sum of
 their excesses E z⁴ − 9/5 over that of the uniform law is least. Dividing by what may be nearly 0
-makes that sum huge, so time is a pivot only where others are multiplied by it.
+makes that sum huge, so time is a pivot only where others are multiplied by it. Likewise for u in
+its unit M, if it is spread less evenly than u, by rough labels: u/σ² is, unless u falls with σ².
 """
 
 import itertools
@@ -18,12 +19,25 @@ from feynkac.families.scaling import scalings
 from feynkac.families.symmetry import is_radial
 from feynkac.networks.columns import make_columns
 from feynkac.networks.reduction import Reduction, Unit
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.labels import labels
+from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 
 SAMPLE = 2**11
+ROUGH, PATHS = EulerMaruyama(steps=4), 16
 UNEVEN = 15.0  # the largest sum that is accepted, for each input that is saved
+UNEVEN_VALUES = 4.0  # the same of u/M, over that of u
 NONE = 1e-6
 FEW_INPUTS = 12  # up to here, a network can see all of them
 LONG = 4  # entries of a variable that may be seen through a few combinations of them
+
+
+class Sample(NamedTuple):
+    """Inputs of a family `(N, dim)` and rough values of u there `(N, outputs)`, float64."""
+
+    domain: Domain
+    inputs: Tensor
+    values: Tensor
 
 
 class Symmetries(NamedTuple):
@@ -50,20 +64,28 @@ def choose_symmetries(family: Family) -> Symmetries:
     domain = family.domain
     rows = [[s.exponents.get(name, 0.0) for name in domain.entries] + [s.value] for s in found]
     basis = torch.tensor(rows, dtype=torch.float64).reshape(len(rows), domain.dim + 1)
-    chosen = _chosen(domain, radial, basis)
+    sample = _sample(family)
+    chosen = _chosen(sample, radial, basis)
     if domain.dim - chosen.saved(domain) <= FEW_INPUTS:
         return chosen
     long = [law.size >= LONG for law in domain.measures.values() for _ in law.low]
     mixes_long = basis[:, :-1][:, long].any(-1)  # `choose_subspaces` needs these as they are
-    return _chosen(domain, radial, basis[~mixes_long])
+    return _chosen(sample, radial, basis[~mixes_long])
 
 
-def _chosen(domain: Domain, radial: bool, basis: Tensor) -> Symmetries:
+@torch.no_grad()
+def _sample(family: Family) -> Sample:
+    generator = make_generator(1, "symmetries")
+    inputs = family.domain.sample(SAMPLE, generator, torch.float64)
+    return Sample(family.domain, inputs, labels(family, ROUGH, inputs, generator, PATHS))
+
+
+def _chosen(sample: Sample, radial: bool, basis: Tensor) -> Symmetries:
     for size in range(len(basis), 0, -1):
         tried = [
-            (_unevenness(domain, radial, units), units)
+            (_unevenness(sample, radial, units), units)
             for some in itertools.combinations(range(len(basis)), size)
-            for units in _choices(domain, radial, basis[list(some)])
+            for units in _choices(sample.domain, radial, basis[list(some)])
         ]
         cost, units = min(tried, key=lambda pair: pair[0], default=(math.inf, ()))
         if cost <= UNEVEN * size:
@@ -106,17 +128,27 @@ def _units(domain: Domain, pivots: tuple[int, ...], exponents: Tensor) -> tuple[
     )
 
 
-def _unevenness(domain: Domain, radial: bool, units: tuple[Unit, ...]) -> float:
-    """Σ_j (E z_j⁴ − 9/5)₊ over the inputs that are mixed, and over the unit of u."""
-    reduction = Reduction(domain, radial, units)
-    columns = make_columns(domain, reduction, root_time=True, log_ranges=True)
-    inputs = domain.sample(SAMPLE, torch.Generator().manual_seed(1), torch.float64)
-    unit = reduction.double().unit(inputs)
-    read = columns.read(reduction(inputs))[:, reduction.touched]
+def _unevenness(sample: Sample, radial: bool, units: tuple[Unit, ...]) -> float:
+    """Σ_j (E z_j⁴ − 9/5)₊ over the inputs that are mixed, and what u/M has more than u."""
+    reduction = Reduction(sample.domain, radial, units)
+    columns = make_columns(sample.domain, reduction, root_time=True, log_ranges=True)
+    unit = reduction.double().unit(sample.inputs)
+    read = columns.read(reduction(sample.inputs))[:, reduction.touched]
+    found = _excess(read).sum()
     if isinstance(unit, Tensor):
-        read = torch.cat([read, unit], dim=-1)
-    if not read.shape[-1]:  # u does not depend on the pivots
-        return 0.0
-    z = (read - read.mean(0)) / read.std(0)
-    found = (z.pow(4).mean(0) - 1.8).clamp_min(0.0).sum().item()
-    return found if math.isfinite(found) else math.inf
+        more = _excess(_tame(sample.values / unit)) - _excess(_tame(sample.values))
+        found += torch.where(more.mean() < UNEVEN_VALUES, more.mean().clamp_min(0.0), math.inf)
+    return found.item() if found.isfinite() else math.inf
+
+
+def _tame(values: Tensor) -> Tensor:
+    """Without outliers, which rough labels have."""
+    values = values[values.isfinite().all(-1)]
+    low, high = values.quantile(torch.tensor([0.01, 0.99], dtype=values.dtype), dim=0)
+    return values.clamp(low, high)
+
+
+def _excess(values: Tensor) -> Tensor:
+    """(E z⁴ − 9/5)₊, 0 of what does not vary.  Shape: `(N, n)` → `(n,)`."""
+    z = (values - values.mean(0)) / values.std(0)
+    return torch.where(z.isfinite(), z, 0.0).pow(4).mean(0).sub(1.8).clamp_min(0.0)

@@ -33,7 +33,8 @@ class Extrapolated(Scheme):
         """From the labels, or slopes, of both halves."""
         order = self.halves[0].order
         assert order is not None
-        return fine + (fine - coarse) / (2**order - 1)
+        remaining: Tensor = (fine - coarse) / (2.0**order - 1.0)
+        return fine + remaining
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """State of the fine path at time t.  Shape: as for its scheme."""
