@@ -23,11 +23,8 @@ MARGIN = 0.02  # of the scale, added at each end
 SPREAD = 0.5  # of what paths scatter, for the scale
 BISECTIONS = 40
 NO_NOISE = 1e-9  # variance, relative to that in the middle
-ROOT, NEAR, CROWDED = (
-    1.5,
-    1e-3,
-    0.1,
-)  # powers of distance, share of the distance; scale of crowded nodes
+ROOT, NEAR = 1.5, 1e-3  # a variance falls like a root: power of the distance, share of the scale
+CROWDED = 0.1  # scale of nodes there
 NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
 
 

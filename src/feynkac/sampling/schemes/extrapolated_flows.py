@@ -2,9 +2,9 @@ r"""Ninomiya–Victoir splitting of commuting noise, extrapolated to step size z
 
     Y = (4 Y_n − Y_{n/2}) / 3.
 
-Where V_1 … V_m commute, a step e^{h/2 V_0} e^{√h z·V} e^{h/2 V_0} is symmetric, its mean is Strang's
-splitting of the semigroup, and its error has even powers of h alone: the extrapolated label is of
-weak order 4 (`extrapolated.py`). An average over the path, 4 steps: 2e-3 off before, 2e-4 after.
+Where V_1 … V_m commute, a step e^{h/2 V_0} e^{√h z·V} e^{h/2 V_0} is symmetric, its mean is
+Strang's splitting of the semigroup, and its error has even powers of h alone: the extrapolated
+label is of weak order 4 (`extrapolated.py`).
 """
 
 from typing import Annotated, ClassVar
