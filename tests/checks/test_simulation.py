@@ -194,7 +194,7 @@ def test_an_order_that_noise_hides_is_not_told():
 
 
 def test_cost_is_that_of_one_batch_of_the_fast_method():
-    finding = cost(Subject(fk.HeatParaboloid(3)))
+    finding = cost(Subject(fk.HeatParaboloid(5)))
     assert "256 inputs × " in finding.sentence
     assert 0.0 < finding.figures["seconds"] < 10.0
     paths = int(finding.sentence.split("× ")[1].split()[0])

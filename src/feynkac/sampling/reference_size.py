@@ -51,7 +51,7 @@ def quietest_noise(family: Family, scheme: Scheme, device: str = "cpu") -> Noise
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> from feynkac.sampling.schemes.exact import Exact
         >>> quietest_noise(BlackScholes(), Exact()).kind
-        'sobol'
+        'stretched'
     """
 
     def typical(noise: Noise) -> tuple[float, float, bool]:

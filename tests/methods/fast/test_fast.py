@@ -167,8 +167,8 @@ def test_steps_are_doubled_until_paths_from_the_corners_stay_finite():
     """Logistic growth: four steps of Runge and Kutta overflow where x is far above its capacity."""
     (member,) = choose_members(["logistic-growth"])
     chosen = choose_scheme(member.family, Allowance(0.0))  # no time to estimate errors
-    assert suitable_scheme(member.family) == fk.NinomiyaVictoir(steps=4, noise="diagonal")
-    assert chosen == fk.NinomiyaVictoir(steps=8, noise="diagonal")
+    assert suitable_scheme(member.family) == fk.ExtrapolatedFlows(steps=4, noise="diagonal")
+    assert chosen == fk.ExtrapolatedFlows(steps=16, noise="diagonal")
     require_simulable(member.family, chosen)
 
 

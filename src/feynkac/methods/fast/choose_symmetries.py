@@ -144,11 +144,15 @@ def _unevenness(sample: Sample, radial: bool, units: tuple[Unit, ...]) -> float:
 def _tame(values: Tensor) -> Tensor:
     """Without outliers, which rough labels have."""
     values = values[values.isfinite().all(-1)]
+    if not len(values):
+        return torch.zeros(2, values.shape[-1], dtype=values.dtype)
     low, high = values.quantile(torch.tensor([0.01, 0.99], dtype=values.dtype), dim=0)
     return values.clamp(low, high)
 
 
 def _excess(values: Tensor) -> Tensor:
     """(E z⁴ − 9/5)₊, 0 of what does not vary.  Shape: `(N, n)` → `(n,)`."""
+    if not values.shape[-1]:
+        return values.new_zeros(0)
     z = (values - values.mean(0)) / values.std(0)
     return torch.where(z.isfinite(), z, 0.0).pow(4).mean(0).sub(1.8).clamp_min(0.0)
