@@ -114,3 +114,13 @@ def test_meaningless_settings_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ValidationError, match=name):
         Smooth(**wrong)
+
+
+def test_waves_begin_with_all_signs():
+    """∏ cos(5 xᵢ) of five inputs is a sum of 16 waves; the sixth input has none."""
+    network = Smooth(width=96, frequencies=(5.0,) * 5 + (0.0,)).build(6)
+    network.draw(torch.Generator().manual_seed(0))
+    first = network.layers()[1][0][0][1 : network.waves : 3, :5]
+    patterns = {tuple(row) for row in (first.sign() * first[:, :1].sign()).int().tolist()}
+    assert (first.abs() == 5.0).all()
+    assert len(patterns) == 16

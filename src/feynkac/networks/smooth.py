@@ -134,18 +134,39 @@ class SmoothNetwork(Drawn):
             self._draw_waves(*first, generator)
 
     def _draw_waves(self, weight: Tensor, bias: Tensor, generator: torch.Generator) -> None:
-        """In turns along a single input, along all with random signs, and in any direction."""
+        """In turns along a single input, along all with one sign after the other, in any direction.
+
+        A product of cosines is a sum of waves with all signs.
+        """
         size = (self.waves, len(self.frequencies))
+        frequencies = torch.tensor(self.frequencies, dtype=torch.float64)
         normal = torch.randn(size, generator=generator, dtype=torch.float64)
         kind = torch.arange(self.waves).unsqueeze(-1) % 3
         single = F.one_hot(torch.arange(self.waves) // 3 % size[1], size[1])
-        factor = torch.where(kind == 0, single * normal.sign(), normal.sign())
+        signs = _signs(self.waves // 3 + 1, frequencies > 0.0, normal.sign()[::3])
+        factor = torch.where(
+            kind == 0, single * normal.sign(), signs.repeat_interleave(3, 0)[: size[0]]
+        )
         factor = torch.where(kind == 2, normal, factor)
-        frequencies = torch.tensor(self.frequencies, dtype=torch.float64)
         weight[: self.waves] = 0.0
         weight[: self.waves, : size[1]] = (factor * frequencies).to(weight)
         phase = torch.rand(self.waves, generator=generator, dtype=torch.float64)
         bias[: self.waves] = (2.0 * torch.pi * phase).to(bias)
+
+
+def _signs(count: int, active: Tensor, drawn: Tensor) -> Tensor:
+    """All signs of the active inputs but the first, counted up; drawn ones where they are too many.
+
+    Shape: active `(n,)`, drawn `(≤ count, n)` → `(count, n)`.
+    """
+    signs = drawn.new_ones(count, len(active))
+    signs[: len(drawn)] = drawn
+    first, *others = active.nonzero().flatten().tolist() or [0]
+    signs[:, first] = 1.0  # a wave is the same in the opposite direction
+    for bit, column in enumerate(others):
+        if 2**bit < count:
+            signs[:, column] = 1.0 - 2.0 * (torch.arange(count) // 2**bit % 2)
+    return signs
 
 
 def _draw(layer: Affine, gain: float, bias_std: float, generator: torch.Generator) -> None:

@@ -8,6 +8,7 @@ import torch
 
 import feynkac as fk
 from feynkac.errors import InputError
+from feynkac.methods.fast.choose_scheme import suitable_scheme
 from feynkac.sampling.labels import payoffs
 
 
@@ -61,7 +62,7 @@ def test_the_weak_order_is_as_declared(kind, order):
 
 
 def test_it_is_chosen_for_an_average_over_the_path():
-    assert isinstance(fk.Fast(paths=64).resolve(Running()).scheme, fk.ExtrapolatedFlows)
+    assert suitable_scheme(Running()) == fk.ExtrapolatedFlows(steps=4, noise="diagonal")
 
 
 def test_noise_must_be_what_is_relied_on():

@@ -3,7 +3,8 @@ r"""How many paths each input gets when the run has a wall-clock budget.
 A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K paths, and the network.
 If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
 more than four times, K is halved: steps are too few. (On the basket, 128 paths at twice the
-network's time beat 64.) Times are the shortest of several, taken in turns: other work on the
+network's time beat 64.) Gauss–Newton steps follow the labels of a batch closely, noise included, so
+there K is halved only at 32 times the rest. Times are the shortest of several, taken in turns: other work on the
 machine only adds to them. The choice depends on the machine and is therefore stored with the run.
 Without a budget it is not made: then the same seed gives the same numbers.
 """
@@ -16,6 +17,7 @@ from feynkac.training.objective import Objective
 from feynkac.training.state import State
 
 MOST_DOUBLINGS = 2
+CHEAP, DEAR, DEAR_WHOLE = 0.5, 4.0, 32.0  # times the rest, see above
 MORE = 4  # times as many paths, to see what they cost
 REPEATS = 5
 LEAST_SAMPLES = 2 * (1 + MORE)  # of the time of one with few paths, for two repeats
@@ -38,10 +40,11 @@ def choose_paths(
     state.restore(before)
     each = max(0.0, more - some) / ((MORE - 1) * paths)
     rest = max(0.0, some - each * paths) + network
+    dear = DEAR_WHOLE if objective.whole else DEAR
     for _ in range(MOST_DOUBLINGS if rest > 0.0 else 0):
-        if each * paths < 0.5 * rest:
+        if each * paths < CHEAP * rest:
             paths *= 2
-        elif each * paths > 4.0 * rest and paths >= 2:
+        elif each * paths > dear * rest and paths >= 2:
             paths //= 2
         else:
             break
