@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.methods.fast.choose_scheme import suitable_scheme
-from feynkac.sampling.schemes.gaussian import coefficients, is_gaussian, transition
+from feynkac.sampling.schemes.gaussian import Coefficients, coefficients, is_gaussian, transition
 
 
 @dataclass(frozen=True)
@@ -123,3 +123,13 @@ def test_it_is_chosen_where_the_end_of_a_path_counts_alone():
 
     assert suitable_scheme(Linear()) == fk.Gaussian()
     assert suitable_scheme(Killed()) != fk.Gaussian()
+
+
+def test_coupled_states_stay_where_they_are_at_time_0():
+    """Shear: the first coordinate is carried by the second."""
+    drift = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
+    given = Coefficients(drift.expand(2, 2, 2), torch.zeros(2, 2), torch.eye(2).expand(2, 2, 2))
+    law = transition(given, torch.tensor([[1.5, 1.5]] * 2), torch.tensor([[0.0], [1.0]]))
+    torch.testing.assert_close(law.mean, torch.tensor([[1.5, 1.5], [4.5, 1.5]]))
+    assert (law.root[0] == 0.0).all()
+    assert law.root.isfinite().all()

@@ -4,9 +4,9 @@ A step takes  a + bK + n  seconds: what a simulation costs whatever K is, K path
 If the paths take less than half of the rest, labels are noisier than they need be, so K doubles; if
 more than four times, K is halved: steps are too few. (On the basket, 128 paths at twice the
 network's time beat 64.) Gauss–Newton steps follow the labels of a batch closely, noise included, so
-there K is halved only at 32 times the rest. Times are the shortest of several, taken in turns: other work on the
-machine only adds to them. The choice depends on the machine and is therefore stored with the run.
-Without a budget it is not made: then the same seed gives the same numbers.
+there K is halved only at 32 times the rest. Times are the shortest of several, taken in turns:
+other work on the machine only adds to them. The choice depends on the machine and is therefore
+stored with the run. Without a budget it is not made: then the same seed gives the same numbers.
 """
 
 import time

@@ -135,11 +135,16 @@ def _by_exponential(
 
 
 def _root(covariance: Tensor) -> Tensor:
-    """Cholesky's factor, of a matrix with unit diagonal: variances may differ by any factor."""
+    """Cholesky's factor, of a matrix with unit diagonal: variances may differ by any factor.
+
+    At t = 0 they are 0, and so is the factor.
+    """
     deviation = covariance.diagonal(dim1=-2, dim2=-1).sqrt()
     if _is_diagonal(covariance):
         return deviation.diag_embed()
-    scaled = covariance / (deviation.unsqueeze(-1) * deviation.unsqueeze(-2))
+    still = deviation == 0
+    unit = torch.where(still, 1.0, deviation)
+    scaled = covariance / (unit.unsqueeze(-1) * unit.unsqueeze(-2)) + still.to(unit).diag_embed()
     factor: Tensor = torch.linalg.cholesky_ex(scaled).L
     return deviation.unsqueeze(-1) * factor
 
