@@ -1,7 +1,7 @@
 """Write the documentation's page about the zoo from its numbers.
 
 feynkac bench --suite zoo --json > docs/results/zoo.json
-python benchmarks/zoo_page.py docs/results/zoo.json > docs/zoo.md
+python benchmarks/zoo_page.py docs/results/zoo.json > docs/results/zoo.md
 """
 
 import sys

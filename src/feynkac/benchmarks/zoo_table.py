@@ -40,7 +40,7 @@ def summary_text(zoo: Zoo) -> str:
 
 
 def page(zoo: Zoo) -> str:
-    """The page docs/zoo.md."""
+    """The page docs/results/zoo.md."""
     conditions = (
         f"`feynkac bench --suite zoo`: defaults, {_values(zoo, 'budget')} s of budget, "
         f"{_values(zoo, 'threads')} threads, seed {_values(zoo, 'seed')}. Each family is a file of "
