@@ -49,14 +49,15 @@ def test_a_fixed_effort_falls_with_the_normals_of_a_path():
 class Clock:
     """Stands in for `time` and `replicated`: a path takes a microsecond, compiling a second."""
 
-    def __init__(self):
-        self.now, self.shapes = 0.0, set()
+    def __init__(self, each_call=0.0):
+        self.now, self.shapes, self.each_call = 0.0, set(), each_call
 
     def perf_counter(self):
         return self.now
 
     def replicated(self, family, scheme, noise, inputs, paths, generator, replicates):
         self.now += 1e-6 * len(inputs) * paths * replicates + (paths not in self.shapes)
+        self.now += self.each_call
         self.shapes.add(paths)
 
 
@@ -71,6 +72,15 @@ def test_a_timed_effort_fits_into_its_seconds(monkeypatch, seconds):
     if seconds >= 8.0:  # of which compiling takes up to four
         assert cost > 0.1 * seconds
     assert found.paths >= found.inputs or found == (FEWEST_INPUTS, FEWEST_PATHS)
+
+
+def test_what_a_call_costs_whatever_its_paths_is_not_taken_for_their_cost(monkeypatch):
+    clock = Clock(each_call=0.1)
+    clock.shapes = {16, 64, 256, 1024, 2048}
+    monkeypatch.setattr(reference_size, "time", clock)
+    monkeypatch.setattr(reference_size, "replicated", clock.replicated)
+    found = timed_size(BasketPut(2), LogOde(2), Sobol(), 4.0, torch.Generator())
+    assert found.inputs * found.paths > 2**13
 
 
 def test_a_longer_reference_is_a_larger_one():

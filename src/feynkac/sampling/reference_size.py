@@ -31,7 +31,7 @@ PATHS_PER_INPUT = 2  # ratio of paths to inputs
 TRAPEZOID_NODES = 2**6  # more than the rule needs
 PILOT_INPUTS, PILOT_PATHS = 16, 2**8
 MANY = 0.9  # of the inputs
-TRIAL = 0.02  # share of the seconds that a trial should take, to be timed well
+TRIAL, LONG_TRIAL = 0.02, 0.1  # shares of the seconds: enough to be timed well; the most
 RESERVE = 0.8  # share of what is left that is spent
 COMPILED = 0.25  # share of the seconds that is spent even if compiling took longer
 
@@ -97,7 +97,7 @@ def timed_size(
     32 inputs with 16 paths per replicate are the least.
     """
     start = time.perf_counter()
-    cost = _cost(family, scheme, noise, TRIAL * seconds, str(generator.device))
+    cost = _cost(family, scheme, noise, seconds, str(generator.device))
     left = max(seconds - (time.perf_counter() - start), COMPILED * seconds)
     total = RESERVE * left / (cost * REPLICATES)
     return _divided(total, paths_of(noise, MOST_PATHS))
@@ -110,19 +110,25 @@ def _divided(total: float, most: int) -> ReferenceSize:
 
 
 def _cost(family: Family, scheme: Scheme, noise: Noise, seconds: float, device: str) -> float:
-    """Seconds of a path, from a trial that takes about `seconds`."""
+    """Seconds of a path, from trials that grow while many paths take hardly longer than few."""
     generator = make_generator(0, "trial of the reference", device=device)
     points = family.domain.sample(PILOT_INPUTS, generator)
-    paths, most = FEWEST_PATHS, paths_of(noise, MOST_PATHS)
+
+    def time_paths(paths: int) -> float:
+        start = time.perf_counter()
+        with torch.no_grad():
+            replicated(family, scheme, noise, points, paths, generator, replicates=2)
+        return time.perf_counter() - start
+
+    paths, most, before = FEWEST_PATHS, paths_of(noise, MOST_PATHS), math.inf
     while True:
-        for _ in range(2):  # the first may compile
-            start = time.perf_counter()
-            with torch.no_grad():
-                replicated(family, scheme, noise, points, paths, generator, replicates=2)
-            taken = time.perf_counter() - start
-        if taken >= seconds or paths >= most:
-            return taken / (2 * PILOT_INPUTS * paths)
-        paths = min(most, 4 * paths)
+        time_paths(paths)  # may compile
+        taken = time_paths(paths)
+        cost = taken / (2 * PILOT_INPUTS * paths)
+        enough = taken >= TRIAL * seconds and cost > before / 2
+        if enough or taken >= LONG_TRIAL * seconds or paths >= most:
+            return cost
+        paths, before = min(most, 4 * paths), cost
 
 
 def _power(number: float, least: int, most: int) -> int:
