@@ -52,7 +52,8 @@ def make_run(
     asked = asked_for(family, method, given)
     if folder is not None and (found := RunFolder(folder).run_asked_for(asked)):
         return with_logistics(found, given)
-    if "steps" not in given and "budget" not in given:
+    open_ended = "steps" not in given and "budget" not in given
+    if open_ended:
         given["steps"] = method.length(family)
     try:
         conduct = Training(**given)
@@ -66,6 +67,8 @@ def make_run(
             if _jumps_undeclared(resolved, family):
                 again = replace(method, scheme=resolved.scheme, slopes=False)  # type: ignore[call-arg]
                 resolved = again.resolve(family, Allowance(allowance.left), device)
+        if open_ended:
+            conduct = replace(conduct, steps=resolved.length(family))
         run = Run(record_family(family), resolved, conduct, asked)
         run_to_dict(run)
     except ValidationError as error:

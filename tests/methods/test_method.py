@@ -18,7 +18,7 @@ each_method = pytest.mark.parametrize("method", ["fast", "paper"])
 def test_a_run_holds_the_resolved_method(method, family):
     run = make_run(family, method, {})
     assert run.method == find_method(method).resolve(family)
-    assert run.training.steps == find_method(method).length(family)
+    assert run.training.steps == run.method.length(family)
 
 
 @each_method
@@ -47,6 +47,12 @@ def test_any_choice_can_be_made_beforehand(method, name, value):
 def test_a_resolved_method_is_left_as_it_is(method):
     resolved = find_method(method).resolve(fk.BlackScholes())
     assert resolved.resolve(fk.BlackScholes()) == resolved
+
+
+def test_a_run_is_as_long_as_its_optimiser_needs():
+    radial, many = fk.HeatGaussian(20), fk.Fast(symmetries=False)
+    lengths = [make_run(radial, method, {}).training.steps for method in (fk.Fast(), many)]
+    assert lengths == [1000, 5000]
 
 
 def test_the_length_of_a_run_can_be_given():

@@ -277,7 +277,8 @@ class Fast(Method):
 
     def length(self, family: Family) -> int:
         """Enough for the accuracy that these networks reach."""
-        return 1000 if family.domain.dim <= FEW_INPUTS else 5000
+        few = family.domain.dim <= FEW_INPUTS
+        return 1000 if few or isinstance(self.optimiser, GaussNewton) else 5000
 
     def space(self, family: Family) -> Space:
         """Half to twice the proposed sizes, a fifth to five times the proposed learning rate.
