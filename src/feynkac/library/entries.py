@@ -198,9 +198,9 @@ ENTRIES: tuple[Entry, ...] = (
         Vasicek().on(
             x=Box(-0.02, 0.12),
             t=LogUniform(WEEK, 30.0),
-            kappa=LogUniform(0.02, 2.0),
+            kappa=LogUniform(0.05, 2.0),
             theta=Box(-0.02, 0.12),
-            sigma=LogUniform(0.001, 0.03),
+            sigma=LogUniform(0.001, 0.02),
         ),
         steps=1_500,
     ),
