@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import NormalDist
 
@@ -125,12 +124,14 @@ def test_no_arguments_show_the_help():
     assert all(name in result.output for name in COMMANDS)
 
 
-def test_help_answers_in_half_a_second():
+def test_help_takes_less_than_half_a_second_of_a_processor():
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        before = os.times()
         subprocess.run([PROGRAM, "--help"], check=True, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - start)
+        after = os.times()
+        times.append(after.children_user - before.children_user)
+        times[-1] += after.children_system - before.children_system
     assert min(times) < 0.5
 
 
