@@ -6,10 +6,14 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from feynkac.analysis import metrics
+from feynkac.sampling import reference_size
 from feynkac.sampling.schemes import affine_flow
 
 torch.set_num_threads(1)  # two test processes share two cores
 affine_flow.WORTH_COMPILING = math.inf  # ten seconds a process; its own tests compile
+reference_size.NORMALS = 2**21  # a sixty-fourth: most networks here are hardly trained
+metrics.KNOWN_INPUTS = 2**12  # a sixteenth, likewise
 
 
 @pytest.fixture

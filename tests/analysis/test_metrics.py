@@ -21,6 +21,7 @@ from feynkac.families import (
     Family,
     Heston,
 )
+from feynkac.sampling import reference_size
 from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.reference import Estimate, closed_form_values
@@ -30,6 +31,12 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
 
 FAMILY = BlackScholes()
+
+
+@pytest.fixture(autouse=True)
+def sizes_of_users(monkeypatch):
+    monkeypatch.setattr(metrics, "KNOWN_INPUTS", 2**16)
+    monkeypatch.setattr(reference_size, "NORMALS", 2**27)
 
 
 @dataclass(frozen=True)

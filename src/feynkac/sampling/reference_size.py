@@ -82,8 +82,9 @@ def fixed_size(family: Family, scheme: Scheme) -> ReferenceSize:
     Example:
         >>> from feynkac.families.models.basket_put import BasketPut
         >>> from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-        >>> fixed_size(BasketPut(), EulerMaruyama(steps=25))
-        ReferenceSize(inputs=128, paths=512)
+        >>> few, many = (fixed_size(BasketPut(), EulerMaruyama(steps)) for steps in (1, 25))
+        >>> many.inputs < few.inputs, many.paths < few.paths
+        (True, True)
     """
     normals = max(LEAST_NORMALS, scheme.draws * label_normals(family, scheme))
     return _divided(NORMALS / (REPLICATES * normals), MOST_PATHS)
