@@ -27,6 +27,7 @@ from feynkac.loading import make_control, read_solution
 from feynkac.phases import enter
 from feynkac.runs.artifact import Manifest, write_artifact
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.lines import Lines
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.solution_card import solution_card
 from feynkac.solution_inference import SolutionInference
@@ -91,8 +92,9 @@ class Solution(SolutionInference, Shown):
             >>> len(solution.warnings)  # after two steps it is a poor one
             1
         """
-        noise = self.manifest.run.method.noise
-        return [*self.manifest.warnings, *derivative_warnings(self.family, self.network, noise)]
+        method = self.manifest.run.method
+        sloped = method.grid is not None or isinstance(method.noise, Lines)
+        return [*self.manifest.warnings, *derivative_warnings(self.family, self.network, sloped)]
 
     @property
     def plot(self) -> "Plots":
@@ -190,7 +192,7 @@ class Solution(SolutionInference, Shown):
 
         Args:
             at: values by name, or flat inputs `(…, dim)`; in float64 no digit of them is lost.
-            tolerance: stop when it is clear whether the network is within it, relative to 1 + |u|.
+            tolerance: stop when it is clear whether the network is within it, in units of u.
             effort: how long to simulate, and how sharp the interval must be.
             seed: of the paths.
             report: called with the fraction done.

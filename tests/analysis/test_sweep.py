@@ -117,10 +117,15 @@ def test_a_sweep_is_json(put):
     assert json.loads(json.dumps(found.record()))["surfaces"].keys() == {"value", *GREEKS}
 
 
-def test_slopes_over_lines_are_fitted_and_still_not_trusted_near_zero():
-    solution = fk.solve(DIGITAL, steps=1, **SMALL)
-    plain, _ = derivative_warnings(DIGITAL, solution.network, fk.Sobol())
-    smooth, _ = derivative_warnings(DIGITAL, solution.network, fk.Rays())
-    assert "slopes were not fitted" in plain
-    assert "slopes were not fitted" not in smooth
-    assert "near t = 0" in smooth
+@pytest.mark.parametrize(
+    ("method", "fitted"),
+    [
+        (fk.Fast(scheme=fk.Exact(), noise=fk.Sobol()), False),
+        (fk.Fast(scheme=fk.Exact(), noise=fk.Rays()), True),
+        (fk.Fast(grid=fk.Grid((17,), 4, sets=8, points=8)), True),
+    ],
+)
+def test_slopes_over_lines_and_of_grids_are_fitted_and_still_not_trusted(method, fitted):
+    solution = fk.solve(DIGITAL, method, steps=1, batch_size=16, paths=8, evaluations=1)
+    (said,) = [warning for warning in solution.warnings if "near t = 0" in warning]
+    assert ("slopes were not fitted" not in said) == fitted

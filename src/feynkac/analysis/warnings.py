@@ -11,8 +11,6 @@ from torch import nn
 from feynkac.analysis.rounding import number
 from feynkac.families.family import Family, jumps
 from feynkac.networks.architecture import ACTIVATIONS, Layer
-from feynkac.sampling.noise.lines import Lines
-from feynkac.sampling.noise.noise import Noise
 
 FAR, LARGE = 30.0, 0.05  # a largest error: so many times L1, and at least so large
 SENSELESS = 2.0  # and so many times the mean baseline. Next to a kink at t = 0, the largest error
@@ -81,18 +79,18 @@ def _linear(found: Mapping[str, float]) -> str | None:
 
 
 def derivative_warnings(
-    family: Family, network: nn.Module, noise: Noise | None = None
+    family: Family, network: nn.Module, sloped: bool = False
 ) -> list[str]:
     """Which derivatives of a solution you should not trust, one sentence each.
 
     Args:
         family: what was solved.
         network: its solution.
-        noise: what labels were made of, if that is known.
+        sloped: whether slopes were fitted although the initial condition jumps.
     """
     found = []
     if jumps(family):
-        unfitted = "" if isinstance(noise, Lines) else ", so slopes were not fitted"
+        unfitted = "" if sloped else ", so slopes were not fitted"
         found.append(
             f"the initial condition jumps{unfitted}: near t = 0, derivatives in x (delta, gamma) "
             "are unreliable."

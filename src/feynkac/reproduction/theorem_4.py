@@ -182,6 +182,7 @@ def _draw_risks(axes: Axes, fits: list[Fit]) -> None:
     axes.plot(sizes, bound, "--", color=BLACK, label="slope −1/2: Theorem 4")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.set_ylim(bottom=0.03 * min(each.excess for each in fits))  # room for the legend
     axes.set(xlabel="samples s", ylabel=r"excess risk $\|\hat\Phi - \bar u\|^2$")
     axes.legend(fontsize="small", ncols=2, loc="lower left")
 
