@@ -122,7 +122,7 @@ def test_a_sweep_is_json(put):
     [
         (fk.Fast(scheme=fk.Exact(), noise=fk.Sobol()), False),
         (fk.Fast(scheme=fk.Exact(), noise=fk.Rays()), True),
-        (fk.Fast(grid=fk.Grid((17,), 4, sets=8, points=8)), True),
+        (fk.Fast(grid=fk.Grid((33,), 8, sets=64, points=8)), True),
     ],
 )
 def test_slopes_over_lines_and_of_grids_are_fitted_and_still_not_trusted(method, fitted):

@@ -78,9 +78,7 @@ def _linear(found: Mapping[str, float]) -> str | None:
     )
 
 
-def derivative_warnings(
-    family: Family, network: nn.Module, sloped: bool = False
-) -> list[str]:
+def derivative_warnings(family: Family, network: nn.Module, sloped: bool = False) -> list[str]:
     """Which derivatives of a solution you should not trust, one sentence each.
 
     Args:
