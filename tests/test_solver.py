@@ -20,6 +20,7 @@ import feynkac.runs.folder
 import feynkac.solver
 import feynkac.training.checkpoint
 from feynkac.errors import ArtifactError, InputError, Interrupted, NonFiniteError
+from feynkac.evaluation import Evaluator
 from feynkac.files import seal, unseal
 from feynkac.preparation import make_run
 from feynkac.solution import Solution
@@ -347,6 +348,17 @@ def test_a_run_with_a_budget_repeats_what_it_has_decided_to_the_bit(tmp_path):
     resumed = solve(again, **settings)
     assert resumed.manifest.segments == straight.manifest.segments
     assert same_bits(resumed, straight)
+
+
+def test_a_resumed_budget_keeps_time_for_its_evaluation(tmp_path, monkeypatch):
+    settings = {"steps": None, "budget": 3.0, "evaluations": 1}
+    interrupted(tmp_path, 3, **settings)
+    reserved, seconds = [], Evaluator.reserved
+    monkeypatch.setattr(
+        Evaluator, "reserved", lambda *a: reserved.append(seconds(*a)) or reserved[-1]
+    )
+    solve(tmp_path, **settings)
+    assert min(reserved) > 0.0
 
 
 def test_a_budgets_choices_are_made_once_and_kept(tmp_path):

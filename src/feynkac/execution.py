@@ -146,6 +146,9 @@ class _Execution:
         if under_way:
             self.files.restore(state, self.run.identity)
             self.clock = Clock(self.clock.started - state.spent)
+            if self.run.training.budget is not None and self.leads:
+                self.evaluator.affordable(state.network.eval())  # makes the reference again
+                state.network.train()
             self.evaluator.count = len(state.history)
         return decisions, pace
 
@@ -188,13 +191,15 @@ class _Execution:
             BIAS_INPUTS, make_generator(seed, "discretisation inputs", device=self.device)
         )
         if method.grid:
-            return allowance.afford(
+            l1, se = allowance.afford(
                 partial(grid_error, family, method.grid, inputs), 16, len(inputs)
             )
-        found = pilot_bias(family, method.scheme, method.noise, inputs, BIAS_PATHS, seed, allowance)
-        if found is None:
-            return None
-        l1, se = (part.abs().mean().item() for part in found)
+        else:
+            setting = (method.scheme, method.noise, inputs, BIAS_PATHS, seed, allowance)
+            found = pilot_bias(family, *setting)
+            if found is None:
+                return None
+            l1, se = (part.abs().mean().item() for part in found)
         return (l1, se) if math.isfinite(l1 + se) else None
 
     def _hooks(

@@ -146,6 +146,8 @@ class Solution(SolutionInference, Shown):
             told = enter("measuring the error", report)
             setting = (self.family, scheme or method.scheme, generator, inputs, paths, told)
             yardstick = make_yardstick(*setting, grid=grid)
+            if self.component is not None and outputs(self.family) > 1:
+                yardstick = yardstick.of_output(self.component)
             return replace(yardstick, family=self.family).measure(self.network)
 
     def shape(
@@ -282,7 +284,8 @@ class Solution(SolutionInference, Shown):
     def _reference(self, inputs: Tensor) -> tuple[str, Array, Array]:
         """u at flat inputs without the network, with half widths; see `Checker`."""
         if isinstance(self.family, ClosedForm):
-            value = self.family.closed_form(*self.family.domain.split(inputs)).squeeze(-1).numpy()
+            known = self.family.closed_form(*self.family.domain.split(inputs))
+            value = known[..., self.component or 0].numpy()
             return "the closed form", value, np.zeros(len(value))
         found = self.certify(inputs, effort=Effort(seconds=MAP_SECONDS))
         value, width = (v.double().cpu().numpy() for v in (found.value, found.half_width))

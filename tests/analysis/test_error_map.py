@@ -83,6 +83,13 @@ def test_the_worst_input_is_that_of_the_largest_bump(inputs, found):
     assert worst["at"]["strike"] > 11.5
 
 
+def test_its_half_width_is_relative_as_its_error_is(inputs):
+    worst = error_map(DOMAIN, inputs, exact_certificate(inputs, statistical=0.01)).worst
+    i = int(relative_bump(inputs).abs().argmax())
+    expected = 0.01 / (1.0 + closed(inputs)[i].item())
+    assert worst["half_width"] == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", DOMAIN.measures)
 def test_a_profile_holds_the_mean_of_each_bin(inputs, found, name):
     box, profile = DOMAIN.measures[name], found.profiles[name]

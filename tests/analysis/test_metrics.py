@@ -374,3 +374,14 @@ def test_a_bad_corner_is_flagged(generator):
     assert errors.worst["x"] > 9.9995
     assert errors.warnings[0].startswith("the largest error, 1.40, is ")
     assert measure_errors(off_by(lambda _: 3e-4), FAMILY, Exact(), generator).warnings == []
+
+
+def test_each_of_several_outputs_has_its_own_mean_and_deviation(generator):
+    large = 100.0 + torch.randn(1000, 1, generator=generator, dtype=torch.float64)
+    small = 0.1 + 0.01 * torch.randn(1000, 1, generator=generator, dtype=torch.float64)
+    truth = torch.cat([large, small], dim=-1)
+    zero = torch.zeros_like(truth)
+    points = FAMILY.domain.sample(1000, generator)
+    errors = compare(truth.mean(0).expand_as(truth), Estimate(truth, zero), points, FAMILY.domain)
+    assert errors.mean_baseline == pytest.approx(errors.l1)
+    assert errors.relative == pytest.approx(math.sqrt(2.0 / math.pi), rel=0.05)

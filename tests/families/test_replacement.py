@@ -1,5 +1,7 @@
 """Other laws of some variables: boxes, values, single entries."""
 
+from dataclasses import dataclass
+
 import pytest
 import torch
 
@@ -78,3 +80,34 @@ def test_gradients_flow_back_to_entries():
     value = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     DOMAIN.join({"x[0]": 0.1, "x[1]": value, "t": 0, "a": 1, "b": 1}).square().sum().backward()
     assert value.grad == 1.0
+
+
+def ones(count, generator, dtype):
+    return torch.ones(count, dtype=dtype)
+
+
+def zeros(count, generator, dtype):
+    return torch.zeros(count, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class Still(fk.Family):
+    """Begins where a sampler says, and stays there."""
+
+    @property
+    def domain(self):
+        return Domain(x=fk.Sampled(ones, -1.0, 1.0, mean=0.0, std=0.5), t=Box(0, 1))
+
+    def drift(self, x, p):
+        return 0.0
+
+    def diffusion(self, x, dw, p):
+        return 0.0 * dw
+
+    def initial(self, x, p):
+        return x
+
+
+def test_a_sampler_is_replaced_by_another_with_the_same_bounds(generator):
+    family = Still().on(x=fk.Sampled(zeros, -1.0, 1.0, mean=0.0, std=0.5))
+    assert (family.domain.sample(3, generator)[:, 0] == 0.0).all()

@@ -66,6 +66,17 @@ def test_values_have_an_axis_for_the_outputs(solution):
     torch.testing.assert_close(values.double(), exact, rtol=0, atol=0.02)
 
 
+def test_the_error_of_an_output_is_its_own(solution):
+    family, generator = solution.family, torch.Generator().manual_seed(3)
+    inputs = family.domain.sample(2**14, generator)
+    truth = family.closed_form(*family.domain.split(inputs.double()))
+    expected = ((solution.network(inputs) - truth).abs() / (1.0 + truth)).mean(0)
+    for k in range(3):
+        errors = solution.output(k).error(2**14)
+        assert errors.l1 == pytest.approx(expected[k].item(), rel=0.1)
+    assert solution.error(2**14).l1 == pytest.approx(expected.mean().item(), rel=0.1)
+
+
 def test_an_output_is_a_solution_of_its_own(solution):
     middle = solution.output(1)
     assert torch.equal(middle(**AT), solution(**AT)[:, 1])

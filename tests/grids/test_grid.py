@@ -30,6 +30,16 @@ from feynkac.grids.table import grouped_inputs, make_table, piece_sets
 LINE, PLANE = Grid((65,), 32), Grid((65, 33), 24)
 
 
+def test_at_time_zero_the_reference_is_the_initial_condition():
+    family = Vasicek()
+    inputs = family.domain.sample(4, torch.Generator().manual_seed(0), torch.float64)
+    inputs[:, family.domain.slices()["t"]] = 0.0
+    found = grid_reference(family, LINE, inputs)
+    x, _, p = family.domain.split(inputs)
+    torch.testing.assert_close(found.value, family.initial(x, p).expand_as(found.value))
+    assert found.error.isfinite().all()
+
+
 def inputs_of(family, sets=16, points=16, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return grouped_inputs(family.domain, sets, points, generator)

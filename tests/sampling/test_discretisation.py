@@ -5,13 +5,15 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family
+from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family, Heston
 from feynkac.sampling.discretisation import coarsened, estimate_bias, refined
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Antithetic, Independent, of_fewer_steps
 from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.milstein import Milstein
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
@@ -107,3 +109,10 @@ def test_coarsening_by_four_is_halving_twice(generator):
     z = torch.randn(8, 5, 2, generator=generator)
     torch.testing.assert_close(of_fewer_steps(z, 2), coarsened(coarsened(z, 8), 4))
     assert torch.equal(of_fewer_steps(z, 8), z)
+
+
+def test_where_one_normal_is_left_more_steps_have_more(generator):
+    family = Heston()
+    inputs = family.domain.sample(4, generator)
+    found = estimate_bias(family, FamilySteps(1), Trapezoid(), inputs, 64, generator)
+    assert found.value.isfinite().all()

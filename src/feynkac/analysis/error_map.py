@@ -104,7 +104,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
         worst={
             "at": domain.named(inputs[i]),
             "error": signed[i].abs().item(),
-            "half_width": found.half_width[i].item(),
+            "half_width": (found.half_width / scale)[i].item(),
         },
         profiles={
             name: _profile(inputs[:, columns[name].start].double(), signed, noise, domain, name)
@@ -117,7 +117,7 @@ def error_map(domain: Domain, inputs: Tensor, found: Certificate) -> ErrorMap:
 def _profile(x: Tensor, signed: Tensor, noise: Tensor, domain: Domain, name: str) -> Profile:
     box = domain.measures[name]
     edges = torch.linspace(box.low[0], box.high[0], BINS + 1, dtype=torch.float64)
-    which = torch.bucketize(x.contiguous(), edges[1:-1])
+    which = torch.bucketize(x.contiguous(), edges[1:-1].to(x.device))
     inside = [which == k for k in range(BINS)]
     found = [mean_absolute(signed[k], noise[k]) if k.sum() > 1 else EMPTY for k in inside]
     return Profile(edges.tolist(), [each.value for each in found], [each.se for each in found])

@@ -35,8 +35,11 @@ from feynkac.sampling.path import (
     weak_order,
 )
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.gaussian import Gaussian
 from feynkac.sampling.schemes.log_ode import LogOde
+from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
 NORMALS_AT_ONCE, PATHS_AT_ONCE = 2**19, 2**14  # normals and paths alive at a time: 4 and ⅛ MB
@@ -86,6 +89,13 @@ class Estimator(ABC):
         return self.scheme if self.order is None else refined(self.scheme)
 
     @property
+    def _side_by_side(self) -> bool:
+        """Whether replicates may be rows of one draw: they share no rule, and no coins."""
+        fine = self.finest
+        coins = isinstance(fine, NinomiyaVictoir) and fine.noise == "general"
+        return isinstance(self.noise, Stretched) and not coins
+
+    @property
     @abstractmethod
     def normals(self) -> int:
         """Of one path."""
@@ -119,7 +129,7 @@ class Estimator(ABC):
         size = max(
             1, min(PATHS_AT_ONCE // paths, NORMALS_AT_ONCE // (paths * self.normals))
         )  # rows at a time
-        together = max(1, size // len(inputs)) if isinstance(self.noise, Stretched) else 1
+        together = max(1, size // len(inputs)) if self._side_by_side else 1
         blocks = torch.split(inputs, max(1, size // together))
         ready = [(self.prepared(block, generator), block) for block in blocks]
         found: list[Sample] = []
@@ -264,10 +274,12 @@ def candidates(
     cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
     kinds: list[Noise] = [*[noise] * cubature, Stretched(), Stretched(far=0.0)]
     found: list[list[Estimator]] = [[replace(plain, noise=kind) for kind in kinds]]
-    if control is not None and control.error < 1.0 and outputs(family) == 1:
-        fine = scheme.with_steps(max(1, -(-max(steps, scheme.steps) // 2)))
-        if weak_order(family, scheme) is None:
-            fine = scheme.with_steps(max(steps, scheme.steps))
+    useful = control is not None and control.error < 1.0 and outputs(family) == 1
+    if useful and not isinstance(scheme, Gaussian):  # of one step: there is no path to follow
+        path = scheme.halves[0] if isinstance(scheme, Extrapolated) else scheme
+        exact = weak_order(family, path) is None
+        count = max(steps, path.steps)
+        fine = path.with_steps(count if exact else max(1, -(-count // 2)))
         found.append([Controlled(family, fine, Stretched(far=0.0), output, control)])
     return found
 
@@ -284,6 +296,8 @@ def _scheme(family: Family, scheme: Scheme) -> Scheme:
         return FamilySteps(steps=FIRST_STEPS[weak_order(family, FamilySteps())])
     if isinstance(family, AffineLinear) and scheme.order == 1:
         return LogOde(steps=2)
+    if isinstance(scheme, Extrapolated):  # of an even number
+        return scheme.with_steps(max(2, 2 * (scheme.steps // 4)))
     return scheme.with_steps(max(1, scheme.steps // 2))
 
 

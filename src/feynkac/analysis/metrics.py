@@ -164,6 +164,10 @@ class Yardstick:
         prices = values.double(), reference.value.double()
         return replace(errors, volatility=volatility_errors(self.family, *prices, points))
 
+    def of_output(self, index: int) -> "Yardstick":
+        """For one of several components of u."""
+        return replace(self, reference=Estimate(*(v[:, [index]] for v in self.reference)))
+
     def _affordable(self, u: Map, seconds: float) -> Tensor:
         """The first inputs, as many as `seconds` allow; u is timed on a few."""
         start = time.perf_counter()
@@ -289,6 +293,7 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
     difference, noise = (values - truth) / scale, reference.error / scale
     found = mean_absolute(difference, noise)
     absolute = mean_absolute(values - truth, reference.error).value
+    spread = truth.std(0).clamp_min(torch.finfo(truth.dtype).tiny)
     worst = int(difference.abs().argmax())
     row = points[worst // truth.shape[-1]]
     return Errors(
@@ -296,7 +301,7 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
         l1_se=found.se,
         l2=max(found.value, root_mean_square(difference, noise)),
         max=difference.abs().max().item(),
-        mean_baseline=((truth.mean() - truth).abs() / scale).mean().item(),
+        mean_baseline=((truth.mean(0) - truth).abs() / scale).mean().item(),
         linear_baseline=(_linear_residual(points, truth, domain).abs() / scale).mean().item(),
         reference_se=noise.mean().item(),
         inputs=len(values),
@@ -305,7 +310,7 @@ def compare(values: Tensor, reference: Estimate, points: Tensor, domain: Domain)
         max_se=noise.flatten()[worst].item(),
         worst=domain.named(row),
         absolute=absolute,
-        relative=absolute / max(truth.std().item(), torch.finfo(truth.dtype).tiny),
+        relative=mean_absolute((values - truth) / spread, reference.error / spread).value,
     )
 
 

@@ -143,7 +143,7 @@ def check_parity(
 
 
 def _require_partners(family: Family, partner: Family) -> None:
-    if family.domain.measures.keys() != partner.domain.measures.keys():
+    if list(family.domain.measures) != list(partner.domain.measures):
         raise InputError(
             f"put–call parity is between two options of one model; {family.name()} and "
             f"{partner.name()} have other variables."

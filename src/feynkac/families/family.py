@@ -37,6 +37,7 @@ from feynkac.families.capabilities import (
     TimeDependent,
 )
 from feynkac.families.domain import Domain
+from feynkac.families.measures.sampled import Sampled
 from feynkac.families.point import Params, at_time
 from feynkac.families.portrait import family_card, picture_along
 
@@ -130,7 +131,8 @@ class Family(ABC):
         chosen = self.domain if domain is None else domain
         chosen = chosen.replacing(measures) if measures else chosen
         _require_same_variables(own, chosen)
-        if chosen == own.domain:
+        resampled = any(isinstance(law, Sampled) for law in measures.values())
+        if chosen == own.domain and not resampled:  # samplers are not compared
             return own
         return dataclasses.replace(own, other_domain=chosen)
 

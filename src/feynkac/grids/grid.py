@@ -150,10 +150,10 @@ def _beyond_walls(family: Absorbing, inputs: Tensor, found: Reading) -> Reading:
 
 def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:
     """u on a finer grid than that of the labels.  Shape: `(N, dim)` → `Estimate` of `(N, m)`."""
-    alone = inputs.double().unsqueeze(1)
+    alone = inputs.double().cpu().unsqueeze(1)  # grids are made there
     value = read_grid(family, grid.refined(), alone).value.squeeze(1)
-    rough = read_grid(family, grid, alone).value.squeeze(1)
-    return Estimate(value, REMAINING * (value - rough).abs())
+    error = REMAINING * (value - read_grid(family, grid, alone).value.squeeze(1)).abs()
+    return Estimate(value.to(inputs.device), error.to(inputs.device))
 
 
 def grid_error(family: Family, grid: Grid, inputs: Tensor, count: int) -> tuple[float, float]:

@@ -31,11 +31,11 @@ class Stencil(NamedTuple):
 
 def read(levels: Tensor, axes: list[Axis], horizon: Tensor, x: Tensor, t: Tensor) -> Reading:
     """u at points x `(B, M, d)`, t `(B, M)` from `levels` `(steps + 1, n₁, …, n_d, B, outputs)`."""
-    count = len(levels)
-    clock = (count - 1) * (t / horizon.unsqueeze(-1)).clamp(0.0, 1.0).sqrt()
+    count, tiny = len(levels), torch.finfo(t.dtype).tiny
+    clock = (count - 1) * (t / horizon.clamp_min(tiny).unsqueeze(-1)).clamp(0.0, 1.0).sqrt()
     stencils = [_stencil(clock, count)]
     stencils += [_stencil(a.number(x[..., i]), len(a.nodes)) for i, a in enumerate(axes)]
-    pace = clock / (2.0 * t.clamp_min(torch.finfo(t.dtype).tiny))
+    pace = clock / (2.0 * t.clamp_min(tiny))
     space = [
         _combined(levels, stencils, i + 1) / axis.slope(x[..., i]).unsqueeze(-1)
         for i, axis in enumerate(axes)

@@ -26,6 +26,14 @@ class Table(NamedTuple):
     slopes: Tensor
     sets: int
 
+    def to(self, device: torch.device) -> "Table":
+        """The same on another device."""
+        return self._replace(
+            inputs=self.inputs.to(device),
+            values=self.values.to(device),
+            slopes=self.slopes.to(device),
+        )
+
 
 def make_table(
     family: Family,

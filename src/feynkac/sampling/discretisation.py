@@ -16,6 +16,8 @@ from feynkac.sampling.chunks import path_numbers
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import draw_paths, draws, payoffs
 from feynkac.sampling.noise.noise import Noise, of_fewer_steps
+from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import weak_order
 from feynkac.sampling.reference import NORMALS_AT_ONCE, Estimate, replicated
 from feynkac.sampling.schemes.scheme import Scheme
@@ -39,6 +41,7 @@ def estimate_bias(
         zero = torch.zeros(len(inputs), outputs(family), dtype=torch.float64, device=inputs.device)
         return Estimate(zero, zero)
     fine = refined(scheme)
+    noise = Sobol() if isinstance(noise, Trapezoid) else noise  # the rule is for one normal
     rows = max(1, NORMALS_AT_ONCE // (path_numbers(family, fine) * paths))
     found = []
     for block in torch.split(inputs, rows):

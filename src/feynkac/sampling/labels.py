@@ -193,13 +193,3 @@ def _weight(
         (_sweep if slopes else _means)(family, scheme, start, equally_weighted(z), None)
 
     return weigh(sweep)
-
-
-def batches(
-    family: Family, scheme: Scheme, batch_size: int, generator: torch.Generator, paths: int = 1
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """An endless stream of fresh (λ, Y).  Shape: `(batch_size, dim)`, `(batch_size, 1)`."""
-    domain = family.domain
-    while True:
-        inputs = domain.sample(batch_size, generator)
-        yield inputs, labels(family, scheme, inputs, generator, paths)

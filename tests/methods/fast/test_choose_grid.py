@@ -12,10 +12,11 @@ from feynkac.grids.grid import Grid, read_grid
 from feynkac.methods.fast import fast
 from feynkac.methods.fast.choose_grid import _drawn_exactly, choose_grid
 from feynkac.methods.fast.choose_noise import choose_noise
-from feynkac.methods.fast.choose_symmetries import Symmetries
+from feynkac.methods.fast.choose_symmetries import Symmetries, choose_symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
+from feynkac.training.state import begin
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,46 @@ def test_waves_are_for_solutions_that_oscillate(k, waves):
     family = Reverting(dim=3, k=k)
     found = choose_frequencies(family, EulerMaruyama(steps=4), Sobol(), Symmetries())
     assert bool(found) == waves
+
+
+@dataclass(frozen=True)
+class Scaled(Reverting):
+    """In units of a strike."""
+
+    level: float = 1.0
+
+    @property
+    def domain(self):
+        strike = fk.Box(0.9 * self.level, 1.1 * self.level)
+        return fk.Domain(**super().domain.measures, strike=strike)
+
+    def initial(self, x, p):
+        return p.strike * super().initial(x, p)
+
+
+def test_waves_are_the_same_in_every_unit():
+    families = [Scaled(dim=3, k=5.0, level=level) for level in (1.0, 100.0)]
+    found = [
+        choose_frequencies(f, EulerMaruyama(steps=4), Sobol(), choose_symmetries(f))
+        for f in families
+    ]
+    assert found[0]
+    assert found[0] == pytest.approx(found[1], rel=1e-3)
+
+
+def test_a_grid_is_for_optimisers_that_fit_slopes():
+    assert fk.Fast(optimiser=fk.AdamW()).resolve(Uneven()).grid is None
+    with pytest.raises(fk.InputError, match="optimiser 'adamw' fits values of paths; leave"):
+        fk.Fast(optimiser=fk.AdamW(), grid=Grid((33,), 8)).resolve(Uneven())
+
+
+@pytest.mark.parametrize("slopes", [True, False])
+def test_slopes_of_a_grid_are_fitted_if_they_are_wanted(slopes):
+    method = fk.Fast(grid=Grid((33,), 8, 64, 8), slopes=slopes).resolve(Uneven())
+    training = fk.Training(steps=1)
+    state = begin(method.architecture, method.optimiser, Uneven(), training, "cpu")
+    objective = method.objective(Uneven(), state.network, training)
+    assert (objective.slope_weight > 0.0) == slopes
 
 
 @pytest.mark.parametrize(("error", "taken"), [(1.3e-2, False), (1e-3, True)])

@@ -34,7 +34,8 @@ def choose_frequencies(
     assert batch.gradients is not None
     assert batch.mix is not None
     slopes = network.slopes(batch.inputs, batch.gradients).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
-    values = (batch.values * batch.mix).sum(-1).unflatten(0, (INPUTS, 2))  # type: ignore[no-untyped-call]
+    unit = network.reduction.unit(batch.inputs)
+    values = (batch.values / unit * batch.mix).sum(-1).view(INPUTS, 2)
     variance = (values - values.mean()).prod(-1).mean()  # without the labels' noise
     squares = slopes.prod(1).mean(0).clamp_min(0.0) / variance
     if not squares.isfinite().all() or variance <= 0.0 or squares.sum() < OSCILLATING:

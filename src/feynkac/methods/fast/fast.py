@@ -101,6 +101,11 @@ class Fast(Method):
         return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
 
     def _with_grid_or_scheme(self, family: Family, allowance: Allowance) -> Self:
+        if self.grid and not self._fits_slopes:
+            raise InputError(
+                f"a grid gives values and slopes, and the optimiser {self.optimiser.kind!r} fits "
+                "values of paths; leave out the grid or the optimiser."
+            )
         if grid := self.grid or self._chosen_grid(family, allowance):
             scheme, noise = self.scheme or suitable_scheme(family), self.noise or Sobol()
             return replace(self, grid=grid, scheme=scheme, noise=noise, paths=self.paths or 512)
@@ -140,7 +145,7 @@ class Fast(Method):
     def _chosen_grid(self, family: Family, allowance: Allowance) -> Grid | None:
         """None where something is said about paths: then they are wanted."""
         by_hand = (self.scheme, self.noise, self.paths) != (unset, unset, unset)
-        if by_hand:
+        if by_hand or not self._fits_slopes:
             return None
         enter("trying a grid")
         return choose_grid(family, allowance.share(GRID_SHARE))
@@ -264,7 +269,7 @@ class Fast(Method):
         generator = make_generator(training.seed, "pilot", device=str(network.mean.device))
         data: TableData | PathData
         if table := table or self.labels(family, training):
-            data = TableData(family, table, self.scale_inputs)
+            data = TableData(family, table.to(network.mean.device), self.scale_inputs)
         else:
             data = self._scale_data(family, self.scale_inputs)
         scales = measure_scales(data, network, generator, FEW_LEAST_SLOPE if few else LEAST_SLOPE)
@@ -272,7 +277,7 @@ class Fast(Method):
         network.scale.copy_(scales.scale.reshape(network.scale.shape))
         relative = scales.scale / scales.scale.mean()
         data = replace(data, batch_size=rows, relative=relative).with_paths(self.paths)
-        weight = self.slope_weight if scales.weights.any() else 0.0
+        weight = self.slope_weight if self.slopes and scales.weights.any() else 0.0
         return (SobolevProjection if few else SobolevGradient)(data, scales, weight)
 
     def length(self, family: Family) -> int:
