@@ -4,12 +4,14 @@ import pytest
 import torch
 from scipy import stats
 
-from feynkac.families import HeatParaboloid
+from feynkac.families import BasketPut, HeatParaboloid
+from feynkac.methods.fast.sobolev import PathData
 from feynkac.sampling.labels import differential_labels
 from feynkac.sampling.noise.noise import Shape
 from feynkac.sampling.noise.spherical import SphericalRadial, _haar
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.log_ode import LogOde
 
 
 def rule(inputs, draws, dim, generator):
@@ -85,3 +87,17 @@ def test_labels_of_the_paraboloid_have_no_noise(dim, scheme, generator):
     expected = torch.cat([partials[name].flatten(1) for name in family.domain.measures], 1)
     torch.testing.assert_close(values, family.closed_form(*point), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(slopes, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_a_pilot_sees_the_variance_between_draws(generator):
+    """Within one, rows share a basis, and vary far less."""
+    family, noise = BasketPut(), SphericalRadial()
+    data = PathData(family, LogOde(2), noise, 4, 64)
+    inputs = data.inputs(4, generator)
+    mix = torch.ones_like(inputs[:, :1])
+    between = torch.stack([data.labelled(inputs, mix, generator).values for _ in range(200)])
+    batch = data.repeated(4, 200, generator)
+    repeated = batch.values.view(4, 200)
+    assert torch.equal(batch.inputs[::200].repeat_interleave(200, 0), batch.inputs)
+    ratio = repeated.var(1).mean() / between.squeeze(-1).var(0).mean()
+    assert 0.5 < ratio < 2.0

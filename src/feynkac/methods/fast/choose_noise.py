@@ -101,16 +101,34 @@ def _variances(
     """
     generator = make_generator(0, "pilot")
     domain = family.domain
-    points = domain.sample(inputs, generator).repeat_interleave(repeats, 0)
+    points = domain.sample(inputs, generator)
+    together = 1 if noise.common else repeats
     found = []
-    if isinstance(noise, Lines):
-        found.append(line_labels(family, scheme, noise, points, paths, generator))
-    else:
-        for rows, draw in draws(family, scheme, noise, points, paths, generator):
-            found.append(differential_labels(family, scheme, points[rows], draw))
-    values, slopes = (torch.cat(parts) for parts in zip(*found, strict=True))
-    both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
-    labels = (values if values_only else both).unflatten(0, (inputs, repeats))  # type: ignore[no-untyped-call]
+    for _ in range(repeats // together):
+        rows = points.repeat_interleave(together, 0)
+        values, slopes = _labels(family, scheme, noise, rows, paths, generator)
+        both = torch.cat([values, slopes * domain.std.to(slopes)], dim=-1)
+        found.append((values if values_only else both).view(inputs, together, -1))
+    labels = torch.cat(found, dim=1)
     scale = labels.mean(1).var(0).mean().clamp_min(torch.finfo(labels.dtype).tiny)
     variances: Tensor = labels.var(1) / scale
     return variances
+
+
+def _labels(
+    family: Family,
+    scheme: Scheme,
+    noise: Noise,
+    points: Tensor,
+    paths: int,
+    generator: torch.Generator,
+) -> tuple[Tensor, Tensor]:
+    """Values and slopes at given inputs."""
+    if isinstance(noise, Lines):
+        return line_labels(family, scheme, noise, points, paths, generator)
+    found = [
+        differential_labels(family, scheme, points[rows], draw)
+        for rows, draw in draws(family, scheme, noise, points, paths, generator)
+    ]
+    values, slopes = (torch.cat(parts) for parts in zip(*found, strict=True))
+    return values, slopes

@@ -103,8 +103,12 @@ class PathData:
     def repeated(self, count: int, times: int, generator: torch.Generator) -> Batch:
         """`count` fresh inputs, each with as many independent labels, one after the other."""
         inputs = self.inputs(count, generator)
-        mix = self._mix(inputs, generator).repeat_interleave(times, 0)
-        return self.labelled(inputs.repeat_interleave(times, 0), mix, generator)
+        mix = self._mix(inputs, generator)
+        if not self.noise.common:
+            rows, mixes = (part.repeat_interleave(times, 0) for part in (inputs, mix))
+            return self.labelled(rows, mixes, generator)
+        batches = [self.labelled(inputs, mix, generator) for _ in range(times)]
+        return Batch(*(torch.stack(part, 1).flatten(0, 1) for part in zip(*batches, strict=True)))
 
     def inputs(self, count: int, generator: torch.Generator) -> Tensor:
         """Fresh inputs, none of them at t = 0."""

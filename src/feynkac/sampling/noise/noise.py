@@ -8,7 +8,7 @@ the integrand. `sobol.py` and `spherical.py` exploit its smoothness.
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from pydantic.dataclasses import dataclass
@@ -59,6 +59,8 @@ class Noise(Part):
 
     aligned: bool = False
     """Whether its first coordinate is the best one, see `alignment.py`."""
+    common: ClassVar[bool] = False
+    """Whether the inputs of a draw share a rule: labels of equal inputs then depend."""
 
     @abstractmethod
     def draw(

@@ -7,6 +7,8 @@ polynomials of degree 3: where the payoff of a path is close to such a polynomia
 labels have almost no noise. It takes 2D + 1 paths, D the number of normals of one path.
 """
 
+from typing import ClassVar
+
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
@@ -24,6 +26,8 @@ class SphericalRadial(Noise):
         >>> round(float(draw.weights.sum(1)[0]), 5)
         1.0
     """
+
+    common: ClassVar[bool] = True
 
     def draw(
         self, shape: Shape, generator: torch.Generator, dtype: torch.dtype = torch.float32
