@@ -79,7 +79,7 @@ def _one_life(work: Callable[[Any], Any], seconds: float) -> bool:
     os.close(read)
     time.sleep(seconds)
     alive = child.is_alive()
-    os.kill(child.pid, signal.SIGKILL)
+    child.kill()
     child.join()
     answers.close()
     return bool(alive and child.exitcode == -signal.SIGKILL)
