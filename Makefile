@@ -24,10 +24,10 @@ library: $(STAMP)  ## train all solutions of the library from scratch; run it ag
 	$(BIN)/feynkac library train --all
 
 test: $(STAMP)  ## the tests (under 8 minutes on 2 cores)
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 --dist worksteal -q
 
 test-all: $(STAMP) lint  ## also the slow tests, and the linters
-	$(BIN)/pytest -n 2 -q -m ""
+	$(BIN)/pytest -n 2 --dist worksteal -q -m ""
 
 torture: $(STAMP)  ## try every promise by many faults, and write docs/reliability.md (an hour)
 	$(BIN)/python -m benchmarks.torture --write

@@ -6,29 +6,31 @@ from matplotlib.figure import Figure
 
 from feynkac.market.market_fit import MarketFit, maturities
 from feynkac.market.quotes import Bools, OptionQuotes
+from feynkac.plotting.style import ALONE, BLUE, VERMILION, panels, styled, symbol
 
 MOST_COLUMNS = 4
+PANEL = (2.9, 2.5)
 
 
+@styled
 def market_fit(fit: MarketFit) -> Figure:
     """Volatilities over strikes, one panel per maturity; of bonds, yields over maturities."""
     quotes = fit.quotes
-    panels = maturities(quotes) if isinstance(quotes, OptionQuotes) else [quotes.t > 0.0]
-    columns = min(MOST_COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (max(5.0, 3.0 * columns), 1.0 + 2.5 * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
-    for axes, panel in zip(grid, panels, strict=False):
-        _panel(axes, fit, panel)
-    for axes in grid[len(panels) :]:
+    groups = maturities(quotes) if isinstance(quotes, OptionQuotes) else [quotes.t > 0.0]
+    columns = min(MOST_COLUMNS, len(groups))
+    size = ALONE if len(groups) == 1 else PANEL
+    figure, grid = panels(-(-len(groups) // columns), columns, panel=size, sharey=True)
+    for axes, rows in zip(grid, groups, strict=False):
+        _panel(axes, fit, rows)
+    for axes in grid[len(groups) :]:
         axes.axis("off")
-    grid[0].set_ylabel(f"{quotes.level_name} in %")
-    grid[0].legend(fontsize=8)
+    for axes in grid[::columns]:
+        axes.set_ylabel(f"{quotes.level_name} in %")
+    grid[0].legend()
     found = fit.calibration
     entries = zip(found.labels, found.estimate, found.std, strict=True)
-    said = ", ".join(f"{name} {value:.4g} ± {std:.1g}" for name, value, std in entries)
-    figure.suptitle(f"{fit.family}: {said}", fontsize=10)
+    said = ", ".join(f"{symbol(name)} {value:.4g} ± {std:.1g}" for name, value, std in entries)
+    figure.suptitle(f"{fit.family}: {said}".replace("-", "−"))
     return figure
 
 
@@ -41,11 +43,11 @@ def _panel(axes: Axes, fit: MarketFit, rows: Bools) -> None:
     bars = None
     if quotes.half_spread is not None:
         bars = 100.0 * (quotes.half_spread / quotes.vega)[rows][order]
-    axes.errorbar(where[order], quoted, bars, fmt="o", ms=3, label="quoted")
-    axes.plot(where[order], fitted, color="tab:red", label="fitted")
+    axes.errorbar(where[order], quoted, bars, fmt="o", ms=4, color=BLUE, label="quoted")
+    axes.plot(where[order], fitted, color=VERMILION, label="fitted")
     axes.set_xlabel("strike" if option else "years")
     if option:
-        axes.set_title(f"{_time(float(quotes.t[rows][0]))}", fontsize=9)
+        axes.set_title(_time(float(quotes.t[rows][0])))
 
 
 def _time(t: float) -> str:
