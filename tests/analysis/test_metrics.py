@@ -10,7 +10,7 @@ import torch
 
 import feynkac as fk
 from feynkac.analysis import metrics
-from feynkac.analysis.metrics import compare, make_yardstick, measure_errors
+from feynkac.analysis.metrics import compare, make_yardstick
 from feynkac.families import (
     BasketPut,
     BlackScholes,
@@ -31,6 +31,10 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.log_ode import LogOde
 
 FAMILY = BlackScholes()
+
+
+def measure_errors(u, *setting, **options):
+    return make_yardstick(*setting, **options).measure(u)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from feynkac.analysis.metrics import measure_errors
+from feynkac.analysis.metrics import make_yardstick
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.families import BlackScholes
 from feynkac.networks.multilevel import Multilevel
@@ -142,7 +142,8 @@ def test_training_beats_the_trivial_predictions(generator):
         optimiser=AdamW(1e-2),
         schedule=StepDecay(decay=0.25, patience=100),
     )
-    errors = measure_errors(state.network.eval(), FAMILY, Exact(), generator, inputs=5000)
+    yardstick = make_yardstick(FAMILY, Exact(), generator, inputs=5000)
+    errors = yardstick.measure(state.network.eval())
     assert errors.l1 + 4.5 * errors.l1_se < errors.linear_baseline < errors.mean_baseline
 
 

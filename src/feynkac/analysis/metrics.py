@@ -123,21 +123,6 @@ class Errors(Shown):
         return warnings_of(self.record())
 
 
-def measure_errors(
-    u: Map,
-    family: Family,
-    scheme: Scheme,
-    generator: torch.Generator,
-    inputs: int | None = None,
-    paths: int | None = None,
-    report: Callable[[float], None] | None = None,
-    noise: Noise | None = None,
-) -> Errors:
-    """Errors of `u` on fresh inputs; arguments as `make_yardstick`."""
-    yardstick = make_yardstick(family, scheme, generator, inputs, paths, report, noise)
-    return yardstick.measure(u)
-
-
 @dataclass(frozen=True)
 class Yardstick:
     """Inputs with reference values  u ± statistical ± discretisation error."""
