@@ -38,7 +38,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.sketches import bars
 
 ROWS_AT_ONCE = 2**15
-KNOWN_INPUTS = 2**16  # with a closed form
+KNOWN_INPUTS, KNOWN_NUMBERS = 2**16, 2**24  # with a closed form; numbers of all inputs together
 FEWEST_KNOWN = 2**10
 GRIDDED_INPUTS, FEWEST_GRIDDED = 2**10, 2**5  # with a grid
 
@@ -186,7 +186,8 @@ def make_yardstick(
         family: whose closed form is the reference if it has one.
         scheme: simulates the reference otherwise.
         generator: source of inputs and paths.
-        inputs: how many; by default 2^16 with a closed form, else as in `reference_size.py`.
+        inputs: how many; by default 2^16 with a closed form, or fewer of more than 256 numbers,
+            else as in `reference_size.py`.
         paths: per input, if the reference is simulated; by default likewise.
         report: called with the fraction done.
         noise: of the simulated reference; by default the one that varies least. Unless it is
@@ -199,7 +200,7 @@ def make_yardstick(
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
     half = None if seconds is None or inputs else seconds / 2
     if isinstance(family, ClosedForm):
-        count = inputs or _timed_closed_form(family, half, generator)
+        count = inputs or min(_most_known(family), _timed_closed_form(family, half, generator))
         points = family.domain.sample(count, generator)
         known = closed_form_values(family, points)
         assert known is not None
@@ -225,6 +226,11 @@ def _gridded_inputs(family: Family, grid: Grid, seconds: float | None) -> int:
     taken = time.perf_counter() - start
     times = max(1.0, (seconds - taken) / taken)
     return int(min(GRIDDED_INPUTS, count * 2 ** math.floor(math.log2(times))))
+
+
+def _most_known(family: Family) -> int:
+    """A power of two for which memory is bounded."""
+    return 1 << max(FEWEST_KNOWN, KNOWN_NUMBERS // family.domain.dim).bit_length() - 1
 
 
 def _timed_closed_form(family: Family, seconds: float | None, generator: torch.Generator) -> int:

@@ -225,7 +225,7 @@ ENTRIES: tuple[Entry, ...] = (
         "heat-gaussian",
         "the paper's heat equation in 150 dimensions, Section 3.4",
         HeatGaussian(),
-        steps=1_500,
+        steps=150,
     ),
     Entry(
         "ornstein-uhlenbeck",

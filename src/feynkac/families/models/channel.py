@@ -97,12 +97,13 @@ def _gaussian(x: Tensor, variance: Tensor) -> Tensor:
 
 def _across(y: Tensor, diffusivity: Tensor, t: Tensor) -> Tensor:
     """b(y, t)."""
-    width = (4.0 * diffusivity * torch.where(t > 0, t, 1.0)).sqrt()
+    later = t > torch.finfo(t.dtype).tiny
+    width = (4.0 * diffusivity * torch.where(later, t, 1.0)).sqrt()
     images = torch.zeros_like(y)
     for n in range(IMAGES):
         near, far = (2 * n + 1 - y) / width, (2 * n + 1 + y) / width
         images = images + (-1) ** n * (_repeated_erfc(near) + _repeated_erfc(far))
-    lift = torch.where(t > 0, 4.0 * images, 0.0)
+    lift = torch.where(later, 4.0 * images, 0.0)
     return 1.0 - y.square() + 2.0 * diffusivity * t * (lift - 1.0)
 
 

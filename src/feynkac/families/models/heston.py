@@ -123,7 +123,8 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, 
     def closed_form(self, x: Tensor, t: Tensor, p: Params) -> Tensor:
         """A Fourier integral, in float64, with an error of about 1e-14 S."""
         now = Params(**{name: getattr(p, name).double() for name in p})
-        time = torch.where(t > 0, t, 1.0).double()
+        later = t > torch.finfo(t.dtype).tiny
+        time = torch.where(later, t, 1.0).double()
         S, v = halves(x.double())
         value = expectation(
             self.payoff.style,
@@ -132,7 +133,7 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, 
             lambda z: log_characteristic(z, v, time, now),
         )
         u = ((-now.rate * time).exp() * value).to(x.dtype)
-        return torch.where(t > 0, u, self.initial(x, p))
+        return torch.where(later, u, self.initial(x, p))
 
     def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:
         """Forward S e^{rt}, discount e^{−rt}."""

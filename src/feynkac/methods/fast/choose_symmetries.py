@@ -19,6 +19,7 @@ from feynkac.families.scaling import scalings
 from feynkac.families.symmetry import is_radial
 from feynkac.networks.columns import make_columns
 from feynkac.networks.reduction import Reduction, Unit
+from feynkac.sampling.chunks import path_numbers, rows_drawn
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -77,7 +78,9 @@ def choose_symmetries(family: Family) -> Symmetries:
 def _sample(family: Family) -> Sample:
     generator = make_generator(1, "symmetries")
     inputs = family.domain.sample(SAMPLE, generator, torch.float64)
-    return Sample(family.domain, inputs, labels(family, ROUGH, inputs, generator, PATHS))
+    rows = rows_drawn(PATHS * path_numbers(family, ROUGH), inputs.dtype.itemsize)
+    found = [labels(family, ROUGH, some, generator, PATHS) for some in inputs.split(rows)]
+    return Sample(family.domain, inputs, torch.cat(found))
 
 
 def _chosen(sample: Sample, radial: bool, basis: Tensor) -> Symmetries:
