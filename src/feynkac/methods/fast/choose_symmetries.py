@@ -79,7 +79,7 @@ def _sample(family: Family) -> Sample:
     generator = make_generator(1, "symmetries")
     inputs = family.domain.sample(SAMPLE, generator, torch.float64)
     rows = rows_drawn(PATHS * path_numbers(family, ROUGH), inputs.dtype.itemsize)
-    found = [labels(family, ROUGH, some, generator, PATHS) for some in inputs.split(rows)]
+    found = [labels(family, ROUGH, some, generator, PATHS) for some in torch.split(inputs, rows)]
     return Sample(family.domain, inputs, torch.cat(found))
 
 
