@@ -1,13 +1,10 @@
-"""Labels and their slopes are unbiased; batches are endless, fresh, uniform and reproducible."""
-
-from itertools import islice
+"""Labels and their slopes are unbiased."""
 
 import pytest
 import torch
-from scipy import stats
 
 from feynkac.families import BasketPut, BlackScholes, HeatGaussian, HeatParaboloid, Heston
-from feynkac.sampling.labels import batches, differential_labels, draw_paths, labels, payoffs
+from feynkac.sampling.labels import differential_labels, draw_paths, labels, payoffs
 from feynkac.sampling.noise.noise import Antithetic, Independent, Shape, normals
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -118,41 +115,6 @@ def test_differential_labels_leave_the_inputs_alone(generator):
         differential_labels(BlackScholes(), Exact(), inputs, draw)
     assert torch.equal(inputs, before)
     assert not inputs.requires_grad
-
-
-def stream(seed=0, count=50, **options):
-    generator = torch.Generator().manual_seed(seed)
-    return list(islice(batches(BlackScholes(), Exact(), 32, generator, **options), count))
-
-
-def test_batches_are_endless_and_never_repeat_an_input_or_a_label():
-    inputs, values = (torch.cat(part) for part in zip(*stream(), strict=True))
-    assert (inputs.shape, values.shape) == ((1600, 4), (1600, 1))
-    assert len(inputs.unique(dim=0)) == 1600
-    assert len(values[values > 0].unique()) > 0.99 * (values > 0).sum()
-
-
-def test_batches_are_reproducible_from_the_seed():
-    for (a, y), (b, z) in zip(stream(seed=3), stream(seed=3), strict=True):
-        assert torch.equal(a, b)
-        assert torch.equal(y, z)
-    assert not torch.equal(stream(seed=3)[0][0], stream(seed=4)[0][0])
-
-
-def test_inputs_are_uniform_on_the_domain():
-    inputs = torch.cat([a for a, _ in stream()]).double()
-    domain = BlackScholes().domain
-    assert domain.contains(inputs).all()
-    for column, mean, std in zip(inputs.T, domain.mean, domain.std, strict=True):
-        law = stats.uniform(mean - std * 3**0.5, 2 * std * 3**0.5)
-        assert stats.kstest(column.numpy(), law.cdf).pvalue > 1e-3
-
-
-def test_batches_average_the_asked_number_of_paths():
-    generator = torch.Generator().manual_seed(0)
-    inputs = BlackScholes().domain.sample(32, generator)
-    expected = labels(BlackScholes(), Exact(), inputs, generator, paths=8)
-    assert torch.equal(stream(count=1, paths=8)[0][1], expected)
 
 
 def test_only_normals_that_are_left_are_drawn(generator):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, BlackScholes
-from feynkac.sampling.labels import batches
+from feynkac.sampling.labels import labels
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.training.objective import Batch, MeanSquare, Objective
@@ -17,13 +17,12 @@ OBJECTIVES = [
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_samples_are_the_endless_stream_of_batches(objective):
+def test_samples_are_fresh_inputs_with_labels(objective):
     first, second = (torch.Generator().manual_seed(2) for _ in range(2))
-    o = objective
-    stream = batches(o.family, o.scheme, o.batch_size, first, o.paths)
     for _ in range(3):
-        inputs, values = next(stream)
-        batch = objective.sample(second)
+        batch = objective.sample(first)
+        inputs = objective.family.domain.sample(objective.batch_size, second)
+        values = labels(objective.family, objective.scheme, inputs, second, objective.paths)
         assert torch.equal(batch.inputs, inputs)
         assert torch.equal(batch.values, values)
 

@@ -200,7 +200,7 @@ def make_yardstick(
         raise InputError(f"a standard error needs at least 2 inputs, got {inputs}.")
     half = None if seconds is None or inputs else seconds / 2
     if isinstance(family, ClosedForm):
-        count = inputs or min(_most_known(family), _timed_closed_form(family, half, generator))
+        count = inputs or _timed_closed_form(family, half, generator)
         points = family.domain.sample(count, generator)
         known = closed_form_values(family, points)
         assert known is not None
@@ -228,20 +228,27 @@ def _gridded_inputs(family: Family, grid: Grid, seconds: float | None) -> int:
     return int(min(GRIDDED_INPUTS, count * 2 ** math.floor(math.log2(times))))
 
 
-def _most_known(family: Family) -> int:
-    """A power of two for which memory is bounded."""
-    return 1 << max(FEWEST_KNOWN, KNOWN_NUMBERS // family.domain.dim).bit_length() - 1
+def known_inputs(family: Family) -> int:
+    """Inputs of an evaluation by the closed form: a power of two for which memory is bounded.
+
+    Example:
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> known_inputs(HeatGaussian(dim=10_000))
+        1024
+    """
+    affordable = max(FEWEST_KNOWN, KNOWN_NUMBERS // family.domain.dim)
+    return min(KNOWN_INPUTS, 1 << affordable.bit_length() - 1)
 
 
 def _timed_closed_form(family: Family, seconds: float | None, generator: torch.Generator) -> int:
     """The number of values of the closed form that take `seconds`."""
     if seconds is None:
-        return KNOWN_INPUTS
+        return known_inputs(family)
     points = family.domain.sample(FEWEST_KNOWN, generator)
     start = time.perf_counter()
     closed_form_values(family, points)
     taken = time.perf_counter() - start
-    return _known_inputs(seconds - taken, taken)
+    return min(known_inputs(family), _known_inputs(seconds - taken, taken))
 
 
 def _known_inputs(seconds: float, taken: float) -> int:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from feynkac.analysis.metrics import KNOWN_INPUTS
+from feynkac.analysis.metrics import known_inputs
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
 from feynkac.families.measures.measure import Measure
@@ -48,7 +48,7 @@ class Column:
     def evaluation_inputs(self) -> int:
         """How many inputs our evaluations take."""
         if isinstance(self.family, ClosedForm):
-            return KNOWN_INPUTS
+            return known_inputs(self.family)
         return fixed_size(self.family, Paper().resolve(self.family).scheme).inputs
 
     @property
