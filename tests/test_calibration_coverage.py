@@ -57,6 +57,7 @@ def test_the_error_of_a_value_is_relative_to_its_size(coarse):
     assert np.sqrt(np.mean((error / said) ** 2)) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_intervals_of_a_coarse_network_cover_the_truth(coarse):
     assert coverage(coarse) >= 0.8
 

@@ -182,6 +182,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 def test_memory_beyond_the_frame_and_its_answer_is_bounded():
     rows = 10**6
     done = subprocess.run(

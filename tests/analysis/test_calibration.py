@@ -233,7 +233,11 @@ def test_one_quote_of_known_noise_has_a_volatility_with_its_error():
 
 @pytest.mark.parametrize(
     ("method", "truth", "edge"),
-    [("least-squares", 0.08, 0.1), ("least-squares", 0.75, 0.6), ("sgd", 0.75, 0.6)],
+    [
+        ("least-squares", 0.08, 0.1),
+        ("least-squares", 0.75, 0.6),
+        pytest.param("sgd", 0.75, 0.6, marks=pytest.mark.slow),
+    ],
 )
 def test_an_estimate_on_the_boundary_is_said(method, truth, edge):
     problem = problem_of(quotes(seed=1, sigma=truth), free=["sigma"])

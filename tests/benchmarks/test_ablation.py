@@ -28,6 +28,7 @@ def result() -> Ablation:
         return run_ablation(fk.BlackScholes(), budget=0.2, effort=TINY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name())
 def test_every_variant_differs_from_the_default(family):
     methods = variant_methods(family, fk.Fast().resolve(family))

@@ -32,6 +32,7 @@ def test_values_and_first_greeks(put, drawn, tmp_path):
     np.testing.assert_allclose(theta[:, 0], -expected[:, 1], **CLOSE)
 
 
+@pytest.mark.slow
 def test_any_number_of_rows_in_single_precision(rainbow, drawn, tmp_path):
     session = opened(fk.export(rainbow, tmp_path / "u.onnx", single=True))
     assert session.get_inputs()[0].shape == ["batch", 10]

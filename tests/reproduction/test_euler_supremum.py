@@ -47,7 +47,9 @@ def test_the_basket_of_equal_coefficients_is_the_line(generator):
     assert found > 100 * error
 
 
-@pytest.mark.parametrize(("line", "steps"), [(PUT, 2), (PUT, 64), (BASKET, 64)])
+@pytest.mark.parametrize(
+    ("line", "steps"), [(PUT, 2), pytest.param(PUT, 64, marks=pytest.mark.slow), (BASKET, 64)]
+)
 def test_no_random_input_is_worse(line, steps):
     found = search(line, steps)
     assert np.abs(random_errors(line, steps, 20)).max() <= abs(found["error"])
