@@ -30,7 +30,7 @@ def market_fit(fit: MarketFit) -> Figure:
     found = fit.calibration
     entries = zip(found.labels, found.estimate, found.std, strict=True)
     said = ", ".join(f"{symbol(name)} {value:.4g} ± {std:.1g}" for name, value, std in entries)
-    figure.suptitle(f"{fit.family}: {said}".replace("-", "−"))
+    figure.suptitle(f"{fit.family}: {said.replace('-', '−')}")
     return figure
 
 
