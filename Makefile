@@ -66,7 +66,7 @@ docs: $(STAMP)  ## build the documentation into site/
 gallery: $(STAMP)  ## execute the notebooks of docs/gallery and write their pages
 	$(BIN)/python benchmarks/gallery.py
 
-phone: docs  ## count what is wider than a phone on the pages (needs chromium)
+phone: docs  ## count what is wider than a phone, and formulas as text (needs chromium)
 	$(BIN)/python benchmarks/phone.py
 
 screenshots: $(STAMP)  ## run the commands of docs/first-minutes.md, take their pictures (tmux, chromium)

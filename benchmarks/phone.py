@@ -1,9 +1,10 @@
-"""Count what is wider than a phone on each page of the built site.
+"""Count what is wider than a phone, and formulas as text, on each page of the built site.
 
 python benchmarks/phone.py [--site site]  (needs chromium; `make docs` builds the site)
 
 Chromium loads every page into a frame of 390 × 844 pixels, from a server on this machine alone. An
-element counts if it reaches beyond the right edge and is not inside a box that scrolls.
+element counts if it reaches beyond the right edge and is not inside a box that scrolls. A formula
+is text if a sign that prose has not stands outside code and outside what KaTeX has rendered.
 """
 
 import argparse
@@ -24,6 +25,7 @@ MILLISECONDS_PER_PAGE = 4000
 BATCH = 12  # pages that one browser opens
 PROBE = """<!doctype html><body><iframe id="phone" style="width:WIDTHpx;height:HEIGHTpx;border:0">
 </iframe><pre id="found"></pre><script>
+const SIGN = /[Α-Ωα-ω∂∇∫∑√‖²³⁰-⁹₀-₉ᵢⱼ½⟨⟩∞]|\\b[a-zA-Z]_[a-zA-Z{]|\\^\\{/;
 const pages = PAGES, frame = document.getElementById("phone"), found = {};
 function scrolls(element, root) {
   for (let box = element.parentElement; box && box !== root; box = box.parentElement) {
@@ -37,6 +39,16 @@ function hidden(element) {
   return !element.checkVisibility({visibilityProperty: true}) ||
     element.closest(".md-sidebar, .md-search, .md-header, [hidden]");
 }
+function asText(body) {
+  const found = [], texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const place = texts.currentNode.parentElement;
+    if (place.closest("article") && SIGN.test(texts.currentNode.data) &&
+        !place.closest("code, pre, script, style, .katex"))
+      found.push(texts.currentNode.data.trim());
+  }
+  return found;
+}
 function look() {
   const body = frame.contentDocument.body, wide = [];
   for (const element of body.querySelectorAll("*")) {
@@ -46,7 +58,8 @@ function look() {
   }
   const errors = body.querySelectorAll(".katex-error").length;
   const formulas = body.querySelectorAll(".katex").length;
-  return {wide, scroll: frame.contentDocument.documentElement.scrollWidth, errors, formulas};
+  const scroll = frame.contentDocument.documentElement.scrollWidth;
+  return {wide, scroll, errors, formulas, text: asText(body)};
 }
 async function run() {
   for (const page of pages) {
@@ -114,9 +127,12 @@ def main() -> None:
     for page, each in clipped.items():
         print(f"{page}: {each['scroll']} pixels wide; {', '.join(dict.fromkeys(each['wide']))}")
     formulas, errors = (sum(each[key] for each in found.values()) for key in ("formulas", "errors"))
+    texts = [(page, text) for page, each in found.items() for text in each["text"]]
+    for page, text in texts:
+        print(f"{page}: a formula as text in “{text}”")
     print(f"{len(found)} pages, {len(clipped)} clipped at {WIDTH} pixels")
-    print(f"{formulas} formulas, {errors} that could not be rendered")
-    sys.exit(bool(clipped or errors))
+    print(f"{formulas} formulas, {errors} that could not be rendered, {len(texts)} as text")
+    sys.exit(bool(clipped or errors or texts))
 
 
 if __name__ == "__main__":
