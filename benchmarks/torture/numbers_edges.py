@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from benchmarks.torture import children
@@ -144,11 +145,11 @@ def _try_threads(trial: Trial) -> None:
 
 def _answers(method: str, seed: int, threads: int) -> Tensor:
     family = fk.BlackScholes()
-    small = fk.Multilevel(levels=2, factor=5) if method == "paper" else fk.Smooth(width=32)
+    small: dict[str, Any] = {"architecture": fk.Smooth(width=32), "paths": 64}
+    if method == "paper":
+        small = {"architecture": fk.Multilevel(levels=2, factor=5), "batch_size": 4096}
     with using_threads(threads):
-        solution = fk.solve(
-            family, method, architecture=small, steps=30, seed=seed, batch_size=4096, paths=4
-        )
+        solution = fk.solve(family, method, steps=30, seed=seed, **small)
     return solution.exactly(_inputs(family, 1000)).detach()
 
 

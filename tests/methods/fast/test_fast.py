@@ -96,6 +96,12 @@ def test_a_gauss_newton_system_stays_small(inputs):
     assert 300 < method.batch_size * (1 + inputs) <= 500
 
 
+@pytest.mark.parametrize(("rows", "optimiser"), [(64, "gauss-newton"), (4096, "muon")])
+def test_a_large_batch_that_is_given_is_not_solved(rows, optimiser):
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=1), batch_size=rows).resolve(Quartic(2))
+    assert (method.optimiser.kind, method.batch_size) == (optimiser, rows)
+
+
 @pytest.mark.parametrize("dim", [3, 10])
 def test_cubature_is_chosen_where_it_is_exact(dim):
     assert choose_noise(fk.HeatParaboloid(dim), fk.Exact()) == SphericalRadial()

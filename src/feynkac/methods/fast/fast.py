@@ -50,6 +50,7 @@ from feynkac.training.state import begin
 
 WAVY_WIDTH = 96  # at least, where u oscillates
 ROWS = 500  # values and slopes in one Gauss–Newton system
+MOST_ROWS = 4096  # if a batch is given: a step then takes about a second
 NORMALS = 2048  # drawn for one input, if there are many inputs
 GRID_SHARE = 0.7
 SUBSPACE_SHARE = 0.3
@@ -157,6 +158,7 @@ class Fast(Method):
         known = 2 if seen.symmetries.radial else family.domain.state_dim + 1
         sloped = known if self.grid else inputs * slopes_hold(family, self.noise)
         rows = max(32, ROWS // (1 + sloped))
+        solved = few and (self.batch_size or rows) * (1 + sloped) <= MOST_ROWS
         waves = () if seen.subspaces else self._frequencies(family, seen.symmetries)
         width = max(width, WAVY_WIDTH) if waves else width
         return replace(
@@ -164,9 +166,9 @@ class Fast(Method):
             architecture=self._network(width, 3 if few else 2, waves, seen),
             width=unset,
             depth=unset,
-            optimiser=self.optimiser or (GaussNewton() if few else Muon()),
+            optimiser=self.optimiser or (GaussNewton() if solved else Muon()),
             schedule=self.schedule
-            or (LinearDecay(warmup=10, hold=0.1) if few else LinearDecay(warmup=30, hold=0.0)),
+            or (LinearDecay(warmup=10, hold=0.1) if solved else LinearDecay(warmup=30, hold=0.0)),
             batch_size=self.batch_size or (rows if few else 256),
         )
 
