@@ -75,7 +75,7 @@ def each(request) -> fk.Solution:
     return make(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def put() -> fk.Solution:
     return make("smooth")
 

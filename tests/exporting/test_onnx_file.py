@@ -18,8 +18,13 @@ def opened(path):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def test_values_and_first_greeks(put, drawn, tmp_path):
-    session = opened(fk.export(put, tmp_path / "u.onnx", greeks=True))
+@pytest.fixture(scope="module")
+def session(put, tmp_path_factory):
+    """Values and Greeks of one network: exporting takes ten seconds."""
+    return opened(fk.export(put, tmp_path_factory.mktemp("onnx") / "u.onnx", greeks=True))
+
+
+def test_values_and_first_greeks(put, session, drawn):
     names = [output.name for output in session.get_outputs()]
     assert names == ["value", "gradient", "delta", "vega", "theta"]
     inputs = drawn(put, 1000)
@@ -42,8 +47,7 @@ def test_any_number_of_rows_in_single_precision(rainbow, drawn, tmp_path):
         np.testing.assert_allclose(value, rainbow.network(inputs[:rows]), **CLOSE)
 
 
-def test_names_domain_and_error_are_in_the_metadata(put, tmp_path):
-    session = opened(fk.export(put, tmp_path / "u.onnx"))
+def test_names_domain_and_error_are_in_the_metadata(put, session):
     found = {k: json.loads(v) for k, v in session.get_modelmeta().custom_metadata_map.items()}
     assert found["inputs"] == ["x", "t", "sigma", "strike"]
     assert (found["low"], found["high"]) == ([9.0, 0.0, 0.1, 10.0], [10.0, 1.0, 0.6, 12.0])

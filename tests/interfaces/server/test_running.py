@@ -44,8 +44,8 @@ def test_with_a_token_only_those_who_have_it_are_answered(folders, token, starti
 
 def test_the_first_visitor_does_not_wait_for_torch(folders, starting):
     """What torch loads for its first derivative, most of a second, is loaded before it serves."""
-    times = []
-    for _ in range(2):  # another program may delay one of them
+    times = [float("inf")]
+    while len(times) < 3 and min(times) > 0.4:  # another program may delay the first
         running = starting(folders["put"])
         with running.client() as client:
             client.get("healthz")
