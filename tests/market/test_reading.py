@@ -64,6 +64,22 @@ SAME = {
     "a matrix of percentages": "K\\T,6M,2Y\n90,25%,\n100,22%,\n110,21%,\n",
     "more columns": "id,strike,open interest,maturity,iv,delta,volume\n"
     "1,90,5,0.5,0.25,0.8,1\n2,100,6,0.5,0.22,0.5,9\n3,110,7,0.5,0.21,0.2,3\n",
+    "decimal commas above": "Desk;4,5\nZins;0,0\nStrike;Laufzeit;IV\n"
+    "90;6M;0,25\n100;6M;0,22\n110;6M;0,21\n",
+    "a matrix with decimal commas": "Laufzeit;90,0;100,0;110,0\n6M;0,25;0,22;0,21\n",
+    "a matrix with rates beside": "maturity,rate,90,100,110\n6M,0,0.25,0.22,0.21\n",
+    "a header that is a comment": "# " + PLAIN,
+    "row numbers": "#,strike,maturity,iv\n1,90,0.5,0.25\n2,100,0.5,0.22\n3,110,0.5,0.21\n",
+    "a column index": "index,strike,maturity,iv\n0,90,0.5,0.25\n1,100,0.5,0.22\n2,110,0.5,0.21\n",
+    "the name of an asset": "Underlying: X\nunderlying,strike,maturity,iv\n"
+    "X,90,0.5,0.25\nX,100,0.5,0.22\nX,110,0.5,0.21\n",
+    "names in brackets": "[STRIKE],[MATURITY],[IV]\n90,0.5,0.25\n100,0.5,0.22\n110,0.5,0.21\n",
+    "old line ends": PLAIN.replace("\n", "\r"),
+    "a maturity above": "Expiry: 6M\nstrike,iv,mid iv (2)\n90,0.25,\n100,0.22,\n110,0.21,\n",
+    "dates of a spreadsheet": "date,strike,expiry,iv\n"
+    "46388,90,46570,0.25\n46388,100,46570,0.22\n46388,110,46570,0.21\n",
+    "dates without a day, and days": "strike,expiry,DTE,iv\n"
+    "90,2027-07-02,182,0.25\n100,2027-07-02,182,0.22\n110,2027-07-02,182,0.21\n",
     "short rows": "strike,maturity,iv,note\n90,0.5,0.25,ok\n100,0.5,0.22\n110,0.5,0.21\n",
 }
 
@@ -109,6 +125,25 @@ def test_an_ambiguous_date_is_said(sheet):
         sheet("strike,expiry,iv\n90,02/07/2027,0.2\n"), spot=1e2, date="2027-01-01"
     )
     assert "dates such as 03/04/2027 are read as day/month/year." in quotes.reading.notes
+
+
+@pytest.mark.parametrize(("day", "days"), [("07/15/2027", 60), ("2027-07-15", 60)])
+def test_the_day_of_the_quotes_tells_the_order_too(sheet, day, days):
+    text = "strike,expiry,iv\n90,09/13/2027,0.2\n" if "/" in day else "K,T,iv\n9e1,13SEP27,.2\n"
+    assert 365 * read_quotes(sheet(text), spot=1e2, date=day).t[0] == pytest.approx(days)
+
+
+def test_an_ambiguous_day_of_the_quotes_is_said(sheet):
+    text = "strike,expiry,iv\n90,2027-07-02,0.2\n"
+    notes = read_quotes(sheet(text), spot=1e2, date="03-04-2027").reading.notes
+    assert "dates such as 03/04/2027 are read as day/month/year." in notes
+
+
+def test_whole_numbers_of_days(sheet):
+    quotes = read_quotes(sheet("strike,T,iv\n90,7,0.2\n90,14,0.2\n90,45,0.2\n"), spot=1e2)
+    assert (365 * quotes.t).tolist() == pytest.approx([7, 14, 45])
+    years = read_quotes(sheet("strike,T,iv\n90,1,0.2\n90,5,0.2\n90,15,0.2\n"), spot=1e2)
+    assert years.t.tolist() == [1.0, 5.0, 15.0]
 
 
 def test_the_day_of_the_quotes_may_be_a_column_or_stand_above(sheet):
@@ -203,6 +238,64 @@ def test_a_matrix_with_rates_and_spot(sheet):
     assert any(
         note.startswith("a matrix: strike down, maturity across") for note in quotes.reading.notes
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",30,91,182,365\n90,.2,.2,.2,.2\n110,.2,.2,.2,.2\n",
+        ",2,3,5\n0.8,.2,.2,.2\n1.2,.2,.2,.2\n",
+        "delta,0.25,0.5,1\n10P,.2,.2,.2\nATM,.2,.2,.2\n",
+    ],
+)
+def test_a_matrix_that_does_not_tell_its_sides_is_refused(sheet, text):
+    with pytest.raises(InputError, match="write strike or maturity into the corner"):
+        read_quotes(sheet(text), spot=100.0)
+
+
+def test_calls_and_puts_left_and_right_of_the_strike(sheet):
+    text = "Bid,Ask,Strike,Bid,Ask,T\n12.9,13.1,90,2.9,3.1,0.5\n3.4,3.6,110,13.4,13.6,0.5\n"
+    quotes = read_quotes(sheet(text), spot=100.0)
+    assert quotes.price.tolist() == pytest.approx([13.0, 3.0, 3.5, 13.5])
+    assert quotes.call.tolist() == [True, False, True, False]
+
+
+def test_a_type_is_known_by_its_cells(sheet):
+    text = "what it is,strike,T,mid\nC,90,.5,13\nP,90,.5,3\nC,110,.5,3.5\nP,110,.5,13.5\n"
+    quotes = read_quotes(sheet(text), spot=100.0)
+    assert quotes.call.tolist() == [True, False, True, False]
+    assert quotes.price.tolist() == [13.0, 3.0, 3.5, 13.5]
+
+
+def test_prices_out_of_the_money_without_a_type(sheet):
+    """σ = 25 %: the put at 95 is worth more than the call's intrinsic value."""
+    quotes = read_quotes(sheet("K,T,mid\n95,1,7.40\n100,1,9.95\n105,1,7.89\n"), spot=100.0)
+    assert quotes.volatility.tolist() == pytest.approx([0.25] * 3, abs=2e-3)
+
+
+def test_moneyness_of_the_forward(sheet):
+    quotes = read_quotes(sheet("K/F,T,iv\n0.9,2,0.2\n"), spot=100.0, rate=0.05)
+    assert quotes.strike.tolist() == pytest.approx([90.0 * np.exp(0.1)])
+
+
+@pytest.mark.parametrize("strikes", [(80, 120), (3_400_000, 5_600_000)])
+def test_strikes_in_other_units_are_refused(sheet, strikes):
+    text = "strike,T,iv\n" + "".join(f"{k},0.5,0.2\n" for k in strikes)
+    with pytest.raises(InputError, match="times the forward; check the units"):
+        read_quotes(sheet(text), spot=4468.0)
+
+
+def test_volatilities_that_are_not_those_of_the_prices_are_said(sheet):
+    text = "strike,maturity,mid,iv\n100,1,8,0.5\n110,1,4,0.5\n"
+    notes = read_quotes(sheet(text), spot=100.0).reading.notes
+    assert any("prices do not fit the quoted volatilities" in note for note in notes)
+
+
+def test_a_column_that_is_named_counts_more_than_a_guess(sheet):
+    text = "strike,expiry,tage,rel,iv\n7,soon,182.5,0.9,0.25\n"
+    named = {"days": "tage", "moneyness": "rel"}
+    quotes = read_quotes(sheet(text), columns=named, spot=100.0)
+    assert (quotes.t.tolist(), quotes.strike.tolist()) == ([0.5], [90.0])
 
 
 def test_a_matrix_of_prices(sheet):

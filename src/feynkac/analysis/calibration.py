@@ -92,8 +92,9 @@ class Calibration(Shown):
 
     @property
     def rms(self) -> float:
-        """Root mean square of the residuals."""
-        return float(np.sqrt(np.mean(self.residuals**2)))
+        """Root mean square of the residuals that are numbers."""
+        known = self.residuals[np.isfinite(self.residuals)]
+        return float(np.sqrt(np.mean(known**2))) if len(known) else np.nan
 
     def record(self) -> dict[str, Any]:
         """As plain data."""
@@ -102,18 +103,23 @@ class Calibration(Shown):
             "estimate": {
                 label: {
                     "value": float(value),
-                    "std": float(std) if np.isfinite(std) else None,
+                    "std": _finite(std),
                     "interval": interval.tolist(),
                 }
                 for label, value, std, interval in rows
             },
             "confidence": self.confidence,
-            "residual_rms": self.rms,
+            "residual_rms": _finite(self.rms),
             "chi_square": self.chi_square,
-            "residuals": self.residuals.tolist(),
+            "residuals": [_finite(residual) for residual in self.residuals],
             "warnings": self.warnings,
             "evaluations": self.evaluations,
         }
+
+
+def _finite(value: float) -> float | None:
+    """For JSON, which has no NaN."""
+    return float(value) if np.isfinite(value) else None
 
 
 @torch.inference_mode(False)  # gradients are needed, whatever the caller does

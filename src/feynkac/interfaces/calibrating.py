@@ -95,15 +95,27 @@ def calibrate(
     others = parse_point(",".join(given)) if given else {}
     names = parse_names(free) if free else None
     solution, model = _model(run, family, by, domain)
+    reading: dict[str, Any] = {"spot": spot, "forward": forward, "rate": rate, "dividend": dividend}
+    reading |= {"date": date, "values": values}
+    settings: dict[str, Any] = {"residuals": residuals, "weights": weights}
     if is_observations(sheet, model.domain, names is not None):
-        if names is None or solution is None:
+        _require_unset(f"{sheet} holds observations", reading | settings | {"column": column})
+        if solution is None:
+            raise InputError(f"{sheet} holds observations, and those need a solution; omit --by.")
+        if names is None:
             raise InputError(f"{sheet} holds observations; name what to find, as in --free sigma.")
         return _observations(solution, sheet, names, others, noise, method, output)
-    reading: dict[str, Any] = {"spot": spot, "forward": forward, "rate": rate, "dividend": dividend}
-    reading |= {"date": date, "values": values, "columns": _columns(column or [])}
-    settings: dict[str, Any] = {"residuals": residuals, "weights": weights}
+    of_observations = {"noise": noise, "method": None if method == "least-squares" else method}
+    _require_unset(f"{sheet} holds quotes", of_observations)
+    reading["columns"] = _columns(column or [])
     settings |= {"free": names, "given": others, "confidence": confidence, "seed": seed}
     return calibrate_sheet(solution, model, sheet, reading, settings, output)
+
+
+def _require_unset(what: str, options: dict[str, Any]) -> None:
+    """What does not apply is not ignored."""
+    if given := next((name for name, value in options.items() if value), None):
+        raise InputError(f"{what}, for which --{given} means nothing; omit it.")
 
 
 def _model(

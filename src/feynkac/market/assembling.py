@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 
 from feynkac.errors import InputError
 from feynkac.market.cells import (
     DAYS_PER_YEAR,
+    NUMERIC,
     UNITS,
     day_first,
     is_nothing,
@@ -18,16 +19,23 @@ from feynkac.market.cells import (
     parse_number,
     parse_tenor,
 )
-from feynkac.market.columns import TIMES, Role
+from feynkac.market.columns import LEVELS, TIMES, Role
 from feynkac.market.quotes import Array, Bools, Dropped
 from feynkac.market.sheet import Sheet
 
 MOST_YEARS = 60.0
 """Plain numbers of a maturity beyond are days."""
+USUAL_YEARS = {*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60}
+LONGEST = 100.0
+"""Years; what is longer is no maturity."""
+FIRST_DAY, SERIALS = date(1899, 12, 30), (20_000, 80_000)
+"""Spreadsheets write dates as days since then."""
 HIGHEST_VOLATILITY = 3.0
 """A median beyond is in percent."""
 HIGHEST_RATE = 0.5
 """Likewise of rates, dividends and yields."""
+LIKELY_RATE = 0.15
+"""Fractions with a median beyond may be percentages, which is said."""
 UNIT_OF = {Role.YEARS: "y", Role.MONTHS: "m", Role.WEEKS: "w", Role.DAYS: "d"}
 CALLS, PUTS = ("c", "call", "calls", "ce"), ("p", "put", "puts", "pe")
 
@@ -99,31 +107,36 @@ class Table:
             self.notes.append(f"{name}: read as percentages.")
             return values / 100.0
         if role in self.columns:
-            self.notes.append(f"{name}: read as fractions.")
+            doubt = f", {size:g} is {100 * size:g} %" if LIKELY_RATE < size < highest < 1.0 else ""
+            self.notes.append(f"{name}: read as fractions{doubt}.")
         return values
 
     def times(self) -> Array:
         """Years to maturity."""
-        role = next((role for role in TIMES if role in self.columns), None)
-        if role is None:
+        roles = [role for role in TIMES if role in self.columns]
+        roles = roles or [role for role in TIMES if role in self.given]
+        if not roles:
             raise self.missing("the maturity", "maturity", "EXPIRY")
-        cells = self.cells(role)
+        role, cells = roles[0], self.cells(roles[0])
+        dated = role is Role.MATURITY and any(parse_date(cell) for cell in cells)
+        if dated and not self.has(Role.DATE) and len(roles) > 1:
+            role, cells = roles[1], self.cells(roles[1])
         if role is not Role.MATURITY:
             years = self.numbers(role) * UNITS[UNIT_OF[role]]
         else:
             years = self._mixed_times(cells)
-        name = self.columns[role]
+        name = self.columns.get(role, role.value)
         bad = [
             f"{name} is empty" if is_nothing(c) else f"{name} is {c!r}, no maturity" for c in cells
         ]
-        self.drop(np.isnan(years), bad)
+        self.drop(np.isnan(years) | (years > LONGEST), bad)
         self.drop(years <= 0.0, [f"{name} {c} has expired" for c in cells])
         return years
 
     def _mixed_times(self, cells: Sequence[str]) -> Array:
         """Dates, tenors, or numbers whose unit is guessed."""
-        by_day = self._day_first(cells)
-        dates = [parse_date(cell, by_day) for cell in cells]
+        by_day = self._day_first([*cells, *(self.cells(Role.DATE) if self.has(Role.DATE) else ())])
+        dates = [_day(cell, by_day) for cell in cells]
         if any(dates):
             start = self._valuation(by_day)
             pairs = zip(dates, start, strict=True)
@@ -133,15 +146,25 @@ class Table:
         tenors = np.array([parse_tenor(cell) for cell in cells])
         numbers = np.array([parse_number(cell, self.sheet.decimal) for cell in cells])
         if np.isfinite(numbers).any():
-            unit, name = ("d", "days") if np.nanmax(numbers) > MOST_YEARS else ("y", "years")
-            self.notes.append(f"{self.columns[Role.MATURITY]}: plain numbers are {name}.")
+            unit, name = ("d", "days") if self._are_days(numbers) else ("y", "years")
+            column = self.columns.get(Role.MATURITY, Role.MATURITY.value)
+            self.notes.append(f"{column}: plain numbers are {name}.")
             numbers = numbers * UNITS[unit]
         return np.where(np.isfinite(tenors), tenors, numbers)
 
+    def _are_days(self, numbers: Array) -> bool:
+        """Beyond 60; of options also whole numbers beyond 10 that are not those of a curve."""
+        known = numbers[np.isfinite(numbers)]
+        if known.max() > MOST_YEARS:
+            return True
+        whole = bool((known == known.round()).all()) and known.max() > 10.0
+        unusual = known.min() >= 5.0 or not {*known.tolist()} <= USUAL_YEARS
+        return whole and unusual and bool({*LEVELS} & self.columns.keys())
+
     def _day_first(self, cells: Sequence[str]) -> bool:
         told = day_first(cells)
-        slashes = any("/" in cell and parse_date(cell) for cell in cells)
-        if told is None and slashes and not any(cell.strip()[:4].isdigit() for cell in cells):
+        ambiguous = any(NUMERIC.fullmatch(cell.strip()) and "." not in cell for cell in cells)
+        if told is None and ambiguous:
             self.notes.append("dates such as 03/04/2027 are read as day/month/year.")
         return told is not False
 
@@ -153,7 +176,7 @@ class Table:
                 "add `date=2027-01-31`, or a column `quote date`."
             )
         cells = self.cells(Role.DATE)
-        days = [parse_date(cell, by_day) for cell in cells]
+        days = [_day(cell, by_day) for cell in cells]
         name = self.columns.get(Role.DATE, "date")
         self.drop(
             np.array([day is None for day in days]), [f"{name} is {c!r}, not a date" for c in cells]
@@ -172,3 +195,11 @@ class Table:
     def dropped(self) -> list[Dropped]:
         """What is not used, in the order of the sheet."""
         return [Dropped(self.sheet.numbers[i], self.reasons[i]) for i in sorted(self.reasons)]
+
+
+def _day(cell: str, by_day: bool) -> date | None:
+    """A date, also as a spreadsheet's number of days."""
+    found, number = parse_date(cell, by_day), parse_number(cell)
+    if found is None and number.is_integer() and SERIALS[0] < number < SERIALS[1]:
+        return FIRST_DAY + timedelta(days=int(number))
+    return found

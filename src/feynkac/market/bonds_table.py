@@ -3,7 +3,7 @@ r"""Bond quotes from a table:  P = e^{−yt},  y continuously compounded."""
 import numpy as np
 
 from feynkac.market.assembling import HIGHEST_RATE, Table
-from feynkac.market.columns import Role
+from feynkac.market.columns import Role, plain
 from feynkac.market.quotes import Array, BondQuotes, Reading
 
 PER_HUNDRED = 2.0
@@ -11,14 +11,16 @@ PER_HUNDRED = 2.0
 R = Role
 YIELDS = (R.YIELD, R.RATE)
 PRICES = (R.PRICE, R.DISCOUNT)
+BONDS = ("bond price", "zero bond", "zcb")
+WITH_COUPONS = ("par yield", "yield to maturity", "ytm")
 
 
 def is_curve(table: Table) -> bool:
     """Whether the sheet has yields or bonds, and no strikes."""
     levels = {R.STRIKE, R.MONEYNESS, R.LOG_MONEYNESS, R.VOLATILITY, R.TYPE}
-    return not levels & table.columns.keys() and any(
-        role in table.columns for role in (R.YIELD, R.RATE, R.DISCOUNT)
-    )
+    known = any(role in table.columns for role in (R.YIELD, R.RATE, R.DISCOUNT))
+    bonds = plain(table.columns.get(R.PRICE, "")) in BONDS
+    return not levels & table.columns.keys() and (known or bonds)
 
 
 def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
@@ -30,7 +32,9 @@ def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
     half = None
     if role in YIELDS:
         zero = table.fractions(role, HIGHEST_RATE)
-        table.notes.append("yields are taken as continuously compounded.")
+        coupons = plain(table.columns[role]) in WITH_COUPONS
+        of = ", and as those of bonds without coupons" if coupons else ""
+        table.notes.append(f"yields are taken as continuously compounded{of}.")
         price = np.exp(-zero * t)
     else:
         price, half = _prices(table, role)

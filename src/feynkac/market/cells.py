@@ -21,6 +21,7 @@ TENOR = re.compile(
 )
 ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ][\d:.]+Z?)?")
 NUMERIC = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:[T ][\d:.]+)?")
+WEEKDAY = re.compile(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]* ", re.IGNORECASE)
 WORDED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%d %b %y", "%d%b%y", "%d%b%Y")
 DECIMAL = re.compile(r"[-+]?\d*([.,])(\d+)")
 
@@ -121,13 +122,13 @@ def parse_date(text: str, by_day: bool = True) -> date | None:
     text = text.strip()
     if match := ISO.fullmatch(text):
         return _date(*(int(part) for part in match.groups()))
-    if re.fullmatch(r"(19|20)\d{6}", text):
-        return _date(int(text[:4]), int(text[4:6]), int(text[6:]))
+    if re.fullmatch(r"(19|20)\d{6}(\.0)?", text):
+        return _date(int(text[:4]), int(text[4:6]), int(text[6:8]))
     if match := NUMERIC.fullmatch(text):
         first, second, year = (int(part) for part in match.groups())
         year += 2000 if year < 100 else 0
         return _date(year, second, first) if by_day or "." in text else _date(year, first, second)
-    words = re.sub(r"[\s,./-]+", " ", text)
+    words = re.sub(WEEKDAY, "", re.sub(r"[\s,./-]+", " ", text))
     for form in WORDED:
         try:
             return datetime.strptime(words, form).date()

@@ -64,7 +64,8 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     ),
     R.TYPE: (
         *("type", "option type", "cp", "c p", "call put", "cp flag", "put call", "putcall"),
-        *("callput", "right", "optiontype", "flag", "kind", "class", "side"),
+        *("callput", "call put flag", "c p flag", "p c", "pc flag", "contract type", "opt type"),
+        *("right", "optiontype", "flag", "kind", "class", "side"),
     ),
     R.PRICE: (
         *("mid", "mid price", "midprice", "mark", "mark price", "price", "option price"),
@@ -86,7 +87,7 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     ),
     R.SPOT: (
         *("spot", "s", "s0", "spot price", "underlying", "underlying price", "underlying last"),
-        *("stock price", "underlying close", "index", "index level", "x"),
+        *("stock price", "underlying close", "index level", "x"),
     ),
     R.FORWARD: ("forward", "fwd", "f", "forward price", "future", "futures", "futures price"),
     R.RATE: (
@@ -103,6 +104,8 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
 TIMES = (R.MATURITY, R.YEARS, R.MONTHS, R.WEEKS, R.DAYS)
 LEVELS = (R.STRIKE, R.MONEYNESS, R.LOG_MONEYNESS)
 VALUES = (R.PRICE, R.BID, R.ASK, R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY, R.YIELD)
+CARRY = (R.RATE, R.FORWARD, R.DIVIDEND, R.DISCOUNT, R.SPOT)
+"""What may stand beside the cells of a matrix, one number per maturity."""
 SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
 UNITS = {"years": R.YEARS, "year": R.YEARS, "y": R.YEARS, "yrs": R.YEARS, "months": R.MONTHS}
 UNITS |= {"days": R.DAYS, "day": R.DAYS, "d": R.DAYS, "m": R.MONTHS, "weeks": R.WEEKS}
@@ -116,7 +119,8 @@ def plain(name: str) -> str:
         >>> plain("Implied_Vol (%)"), plain("daysToExpiry")
         ('implied vol', 'days to expiry')
     """
-    bare = re.sub(r"\(.*?\)|\[.*?\]|%", " ", name)
+    inner = re.sub(r"^\s*[\[(](.*)[\])]\s*$", r"\1", name)
+    bare = re.sub(r"\(.*?\)|\[.*?\]|%", " ", inner)
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare)
     return " ".join(re.findall(r"[^\W_]+", spaced.lower()))
 
@@ -148,6 +152,8 @@ def side_of(name: str) -> tuple[str, Role] | None:
 def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
     """The column of each role: the given one, or the best synonym.
 
+    Where a time or a level is given, no other column is guessed to be one.
+
     Raises:
         InputError: a given column does not exist.
 
@@ -161,10 +167,11 @@ def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
                 f"there is no column {name!r} for the {role}; there are: {', '.join(header)}."
             )
     found = dict(given)
+    settled = {role for group in (TIMES, LEVELS) if given.keys() & {*group} for role in group}
     rest = [name for name in header if name not in given.values()]
     for name in sorted(rest, key=_rank):
         meant = role_of(name)
-        if meant is not None and meant not in found:
+        if meant is not None and meant not in {*found, *settled}:
             found[meant] = name
     return found
 
@@ -184,13 +191,13 @@ def is_long_header(cells: Sequence[str], given: Mapping[Role, str]) -> bool:
 
 
 def is_matrix_header(cells: Sequence[str]) -> bool:
-    """Whether all cells but the first are maturities or strikes.
+    """Whether all cells but the first are maturities or strikes, or rates and the like.
 
     Example:
         >>> is_matrix_header(["strike", "3M", "6M"]), is_matrix_header(["strike", "3M", "bid"])
         (True, False)
     """
-    rest = [cell for cell in cells[1:] if cell]
+    rest = [cell for cell in cells[1:] if cell and role_of(cell) not in CARRY]
     return len(rest) > 1 and not is_place(cells[0]) and all(is_place(cell) for cell in rest)
 
 

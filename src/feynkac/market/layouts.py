@@ -5,18 +5,27 @@ chain:    call bid, call ask, strike, put bid, put ask
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from feynkac.errors import InputError
 from feynkac.market.cells import parse_date, parse_number, parse_tenor
-from feynkac.market.columns import LEVELS, TIMES, Role, is_place, plain, role_of, side_of
-from feynkac.market.sheet import Sheet
+from feynkac.market.columns import (
+    CARRY,
+    LEVELS,
+    TIMES,
+    VALUES,
+    Role,
+    is_matrix_header,
+    is_place,
+    role_of,
+    side_of,
+)
+from feynkac.market.sheet import Sheet, is_number
 
-PER_COLUMN = (Role.RATE, Role.FORWARD, Role.DIVIDEND, Role.DISCOUNT, Role.SPOT)
-"""What a labelled row of a matrix can hold, one number per maturity."""
-HIGHEST_VOLATILITY = 3.0
-"""Larger numbers in a matrix are percentages, or prices."""
+MOST_YEARS = 60.0
+"""Numbers that are all smaller may be years."""
 
 
 def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
@@ -29,17 +38,20 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
     across, down, note = _axes(sheet)
     what = value or Role.VOLATILITY
     columns = [(i, cell) for i, cell in enumerate(sheet.header) if i and is_place(cell)]
-    extra = {role: row for row in sheet.rows if (role := role_of(row[0])) in PER_COLUMN and role}
+    beside = {i: role for i, cell in enumerate(sheet.header) if (role := role_of(cell)) in CARRY}
+    extra = {role: row for row in sheet.rows if (role := role_of(row[0])) in CARRY and role}
     rows, numbers = [], []
     for number, row in zip(sheet.numbers, sheet.rows, strict=True):
         if row in list(extra.values()):
             continue
         for i, cell in columns:
-            rows.append([row[0], cell, row[i], *(values[i] for values in extra.values())])
+            carried = [row[j] for j in beside] + [values[i] for values in extra.values()]
+            rows.append([row[0], cell, row[i], *carried])
             numbers.append(number)
     said = "" if value else f"; the cells are taken as {what} (`values=price` for prices)"
     notes = [*sheet.notes, f"a matrix: {note}{said}."]
-    header = [down.value, across.value, what.value, *(role.value for role in extra)]
+    carry = [role.value for role in (*beside.values(), *extra) if role]
+    header = [down.value, across.value, what.value, *carry]
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
 
 
@@ -68,8 +80,12 @@ def _times_are_across(
     first = role_of(re.split(r"[\\/|]", sheet.header[0])[0])
     if told and first in (*LEVELS, *TIMES):
         return first in LEVELS
-    sizes = [median(parse_number(cell, sheet.decimal) for cell in side) for side in (across, down)]
-    return sizes[0] <= sizes[1]
+    sides = [[parse_number(cell, sheet.decimal) for cell in side] for side in (across, down)]
+    if all(sides):
+        small, large = sorted(sides, key=median)
+        if max(small) < min(large) and max(large) > MOST_YEARS:
+            return sides[0] is small
+    raise InputError(f"{sheet.name}: write strike or maturity into the corner of the matrix.")
 
 
 def _is_time(cell: str) -> bool:
@@ -87,6 +103,7 @@ def _level(cells: Sequence[str], decimal: str) -> Role:
 def from_chain(sheet: Sheet) -> Sheet:
     """Two rows per row: one for the call, one for the put."""
     sides = {name: found for name in sheet.header if (found := side_of(name))}
+    sides = sides or _left_and_right(sheet.header)
     if not sides:
         return sheet
     common = [name for name in sheet.header if name not in sides]
@@ -103,16 +120,31 @@ def from_chain(sheet: Sheet) -> Sheet:
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
 
 
+def _left_and_right(header: Sequence[str]) -> dict[str, tuple[str, Role]]:
+    """Calls left and puts right of the strike, under the same names; empty if it is not so."""
+    levels = [i for i, name in enumerate(header) if role_of(name) in LEVELS]
+    if len(levels) != 1:
+        return {}
+    parts = {"call": header[: levels[0]], "put": header[levels[0] + 1 :]}
+    found = {
+        side: {name: (side, role) for name in names if (role := role_of(name)) in VALUES and role}
+        for side, names in parts.items()
+    }
+    roles = [sorted(role for _, role in each.values()) for each in found.values()]
+    return {**found["call"], **found["put"]} if roles[0] == roles[1] else {}
+
+
 def constants(sheet: Sheet) -> dict[Role, str]:
-    """What stands above the header, by role."""
-    return {role: cell for name, cell in sheet.above.items() if (role := role_of(name))}
-
-
-Layout = Callable[[Sheet], Sheet]
+    """What stands above the header, by role; words where a number must be are none of them."""
+    meant = {role: cell for name, cell in sheet.above.items() if (role := role_of(name))}
+    return {
+        role: cell
+        for role, cell in meant.items()
+        if role not in CARRY or is_number(cell, sheet.decimal)
+    }
 
 
 def is_matrix(sheet: Sheet) -> bool:
     """Whether the header is that of a matrix."""
-    rest = [cell for cell in sheet.header[1:] if not re.fullmatch(r"column \d+", cell)]
-    corner = plain(sheet.header[0])
-    return len(rest) > 1 and not is_place(corner) and all(is_place(cell) for cell in rest)
+    rest = [name for name in sheet.header[1:] if not re.fullmatch(r"column \d+", name)]
+    return is_matrix_header([sheet.header[0], *rest])

@@ -6,14 +6,17 @@ F = S e^{(r − q)t},   D = e^{−rt},   parity: C − P = D (F − K).
 import numpy as np
 
 from feynkac.analysis.implied_volatility import black_price, black_vega, implied_volatility
+from feynkac.errors import InputError
 from feynkac.market.assembling import CALLS, HIGHEST_RATE, HIGHEST_VOLATILITY, PUTS, Table
-from feynkac.market.columns import Role
+from feynkac.market.columns import Role, plain
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
 
 TOLERANCE = 1e-9  # of the forward: a price below its bound by less is at it
 NEAR = 0.03  # of the forward: strikes nearer do not tell calls from puts
 MOST_VOLATILITY = 5.0
 MONEYNESS = 10.0  # strikes below this at a forward of more than five times it are relative
+FAR = 10.0  # times: strikes farther from the forward, in the middle, are in other units
+DOUBTFUL = 0.2  # relative difference of volatilities that prices and the sheet give
 R = Role
 
 
@@ -30,15 +33,18 @@ def option_quotes(table: Table, values: Role | None, reading: Reading) -> Option
     strike = _strikes(table, forward)
     bad = ~((strike > 0.0) & (forward > 0.0) & (discount > 0.0))
     table.drop(bad, "strike, forward and discount factor must be positive")
+    _require_same_units(table, strike, forward)
     in_price = _in_price(table, values)
     middle, half = _prices(table) if in_price else _volatilities(table)
-    call = _calls(table, strike, forward, discount, middle if in_price else None)
+    call = _calls(table, t, strike, forward, discount, middle if in_price else None)
     where = (forward, strike, t)
     if in_price:
         _check_prices(table, middle, forward, strike, discount, call)
         price = middle
         volatility = implied_volatility(price, *where, discount, call).numpy()
         table.drop(~(volatility > 0.0), "its price has no time value, hence no implied volatility")
+        table.drop(volatility > MOST_VOLATILITY, _odd(volatility))
+        _compare(table, volatility)
     else:
         table.drop(~((middle > 0.0) & (middle <= MOST_VOLATILITY)), _odd(middle))
         volatility = middle
@@ -50,6 +56,31 @@ def option_quotes(table: Table, values: Role | None, reading: Reading) -> Option
         t, price, half, rows, in_price, reading, strike, forward, discount, call, volatility
     )
     return found.select(table.usable)
+
+
+def _require_same_units(table: Table, strike: Array, forward: Array) -> None:
+    good = table.usable & (strike > 0.0) & (forward > 0.0)
+    ratio = float(np.median(strike[good] / forward[good])) if good.any() else 1.0
+    if not 1.0 / FAR <= ratio <= FAR:
+        raise InputError(
+            f"{table.sheet.name}: strikes are about {ratio:.3g} times the forward; check the units "
+            "of strike and spot, or name a strike that is relative to the spot "
+            "`columns={'moneyness': …}`."
+        )
+
+
+def _compare(table: Table, volatility: Array) -> None:
+    """A note where quoted volatilities are not those of the quoted prices."""
+    if R.VOLATILITY not in table.columns:
+        return
+    quoted = table.fractions(R.VOLATILITY, HIGHEST_VOLATILITY, needed=False)
+    good = table.usable & (quoted > 0.0)
+    if good.any() and np.median(np.abs(volatility[good] / quoted[good] - 1.0)) > DOUBTFUL:
+        own, theirs = (100.0 * float(np.median(each[good])) for each in (volatility, quoted))
+        table.notes.append(
+            f"prices do not fit the quoted volatilities: {own:.3g} % against {theirs:.3g} % in the "
+            "middle; check spot, rate, date and units."
+        )
 
 
 def _odd(volatility: Array) -> list[str]:
@@ -87,6 +118,9 @@ def _strikes(table: Table, forward: Array) -> Array:
         return strike
     if R.MONEYNESS in table.columns:
         moneyness = table.fractions(R.MONEYNESS, MONEYNESS)
+        if plain(table.columns[R.MONEYNESS]) in ("k f", "strike forward"):
+            table.notes.append("moneyness is strike / forward.")
+            return moneyness * forward
         of = "spot" if table.has(R.SPOT) else "forward"
         table.notes.append(f"moneyness is strike / {of}.")
         return moneyness * _base(table, forward)
@@ -147,7 +181,7 @@ def _check_sides(table: Table, bid: Array, ask: Array) -> None:
 
 
 def _calls(
-    table: Table, strike: Array, forward: Array, discount: Array, price: Array | None
+    table: Table, t: Array, strike: Array, forward: Array, discount: Array, price: Array | None
 ) -> Bools:
     """Whether each is a call; without a column, what their prices say, or out of the money."""
     if table.has(R.TYPE):
@@ -160,13 +194,25 @@ def _calls(
         return out
     keep = table.usable & np.isfinite(price)
     gain = discount * (forward - strike)
-    low, high = keep & (strike < (1.0 - NEAR) * forward), keep & (strike > (1.0 + NEAR) * forward)
-    for what, side, worth in (("calls", low, gain), ("puts", high, -gain)):
-        if side.any() and (price[side] >= 0.98 * worth[side]).mean() > 0.5:
+    low, high = strike < (1.0 - NEAR) * forward, strike > (1.0 + NEAR) * forward
+    below, above, low, high = keep & ~high, keep & ~low, keep & low, keep & high
+    for what, side, worth, near, slope in (
+        ("calls", low, gain, below, -1.0),
+        ("puts", high, -gain, above, 1.0),
+    ):
+        dear = side.any() and (price[side] >= 0.98 * worth[side]).mean() > 0.5
+        if dear and slope * _trend(t[near], strike[near], price[near]) >= 0.0:
             table.notes.append(f"there is no type: by their prices all are {what}.")
             return np.full(len(table), what == "calls")
     table.notes.append("there is no type: all are taken as out of the money.")
     return out
+
+
+def _trend(t: Array, strike: Array, price: Array) -> float:
+    """Whether prices of one maturity rise (> 0) or fall with the strike; 0 if they do not tell."""
+    order = np.lexsort((strike, t))
+    same = np.diff(t[order]) == 0.0
+    return float(np.sign(np.diff(price[order]))[same].sum())
 
 
 def _check_prices(

@@ -85,6 +85,11 @@ def place(
             f"{kept.reading.dropped[-1].reason}."
         )
     columns = {name: column[keep] for name, column in asked.known.items()}
+    if both := sorted(columns.keys() & given.keys()):
+        raise InputError(
+            f"{both[0]} follows from the quotes and cannot be given beside them; rates and "
+            "dividends belong to the sheet (`rate=0.03`, `dividend=0.01`)."
+        )
     wide = anywhere or isinstance(family, Elastic)
     domain = _widened(family.domain, columns) if wide else family.domain
     known = columns | dict(given)

@@ -6,15 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import InputError
-from feynkac.market.assembling import HIGHEST_RATE, Table
+from feynkac.market.assembling import CALLS, HIGHEST_RATE, PUTS, Table
 from feynkac.market.bonds_table import bond_quotes, is_curve
-from feynkac.market.columns import Role, guess, is_long_header, is_matrix_header
+from feynkac.market.columns import (
+    CARRY,
+    Role,
+    guess,
+    is_long_header,
+    is_matrix_header,
+    role_of,
+)
 from feynkac.market.layouts import constants, from_chain, from_matrix, is_matrix
 from feynkac.market.options_table import option_quotes
 from feynkac.market.quotes import Quotes, Reading
-from feynkac.market.sheet import Sheet, read_sheet, sheet_of_frame
+from feynkac.market.sheet import Sheet, is_number, read_sheet, sheet_of_frame
 
 MOST_NAMED = 5
+SIDES = {*CALLS, *PUTS}
 
 
 def read_quotes(
@@ -57,10 +65,10 @@ def read_quotes(
     sheet = _sheet(source, roles)
     if not sheet.rows:
         raise InputError(f"{sheet.name} has a header, but no quotes below it.")
-    if is_matrix(sheet) and not is_long_header(sheet.header, roles):
+    if is_matrix(sheet):
         sheet = from_matrix(sheet, wanted)
     sheet = from_chain(sheet)
-    found = guess(sheet.header, roles)
+    found = _guessed(sheet, roles)
     options = {Role.SPOT: spot, Role.FORWARD: forward, Role.RATE: rate, Role.DIVIDEND: dividend}
     given = _given(sheet, found, options, date)
     table = Table(sheet, found, given)
@@ -73,6 +81,33 @@ def read_quotes(
     if not len(quotes):
         raise InputError(f"{sheet.name} has no quote that can be used: {_first(reading)}.")
     return quotes
+
+
+def _guessed(sheet: Sheet, roles: Mapping[Role, str]) -> dict[Role, str]:
+    """By names, unless the cells say otherwise; a type is known by its cells alone."""
+    names = [name for name in sheet.header if name in roles.values() or not _is_other(sheet, name)]
+    found = guess(names, roles)
+    if Role.TYPE not in found:
+        rest = (name for name in sheet.header if name not in found.values())
+        if name := next((name for name in rest if _words(sheet, name) <= SIDES), None):
+            found[Role.TYPE] = name
+    for name in sheet.header:
+        if name.endswith("(2)") and role_of(name) in found and name not in found.values():
+            sheet.notes.append(f"{name.removesuffix(' (2)')} is there twice: the first counts.")
+    return found
+
+
+def _is_other(sheet: Sheet, name: str) -> bool:
+    """Words where a number must be, or no word for a call or a put among the types."""
+    role = role_of(name)
+    if role is Role.TYPE:
+        return not _words(sheet, name) & SIDES
+    return role in CARRY and not any(is_number(c, sheet.decimal) for c in sheet.column(name))
+
+
+def _words(sheet: Sheet, name: str) -> set[str]:
+    """What stands in a column, or one word that means nothing."""
+    return {cell.strip().lower() for cell in sheet.column(name)} - {""} or {"nothing"}
 
 
 def _first(reading: Reading) -> str:

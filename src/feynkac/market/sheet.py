@@ -57,13 +57,10 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
         InputError: it is not such a file, or has no header with rows below it.
     """
     text, notes = _decode(path)
-    separator = _separator(text)
-    lines = list(enumerate(csv.reader(io.StringIO(text), delimiter=separator), start=1))
-    stripped = [(n, [cell.strip() for cell in row]) for n, row in lines if any(map(str.strip, row))]
-    kept = [(n, row) for n, row in stripped if not _is_comment(row)]
+    tries = [_cut(path, text, separator, is_header) for separator in _separators(text)]
+    kept, comments, first = next((each for each in tries if each[2] is not None), tries[0])
     if not kept:
         raise InputError(f"{path} is empty; expected a header and rows of quotes.")
-    first = next((i for i, (_, row) in enumerate(kept[:MOST_LINES_ABOVE]) if is_header(row)), None)
     if first is None:
         shown = ", ".join(repr(cell) for cell in kept[0][1][:8])
         raise InputError(
@@ -73,10 +70,25 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
         )
     if first:
         notes.append(f"the header is in line {kept[first][0]}.")
-    comments = [row for _, row in stripped if _is_comment(row)]
     lines_above = [*comments, *(row for _, row in kept[:first])]
     above = dict(pair for row in lines_above if (pair := _labelled(row)))
     return make_sheet(str(path), kept[first][1], kept[first + 1 :], above, notes)
+
+
+def _cut(
+    path: Path, text: str, separator: str, is_header: Callable[[Sequence[str]], bool]
+) -> tuple[list[tuple[int, list[str]]], list[list[str]], int | None]:
+    """Lines with their numbers in the file, comments, and where among the lines the header is."""
+    try:
+        cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error as error:
+        raise InputError(f"{path} is not a table: {error}.") from error
+    lines = [(n, [cell.strip() for cell in row]) for n, row in enumerate(cells, start=1)]
+    full = [(n, row) for n, row in lines if any(row)]
+    kept = [(n, row) for n, row in full if not _is_comment(row) or is_header(row)]
+    comments = [row for _, row in full if _is_comment(row) and not is_header(row)]
+    beginning = enumerate(kept[:MOST_LINES_ABOVE])
+    return kept, comments, next((i for i, (_, row) in beginning if is_header(row)), None)
 
 
 def make_sheet(
@@ -155,8 +167,8 @@ def _decode(path: Path) -> tuple[str, list[str]]:
         ]
 
 
-def _separator(text: str) -> str:
-    """The one that cuts most lines into the same number of cells, at least two."""
+def _separators(text: str) -> list[str]:
+    """First the one that cuts most lines into the same number of cells, at least two."""
     lines = [line for line in text.splitlines()[:200] if line.strip()]
 
     def agreement(separator: str) -> tuple[int, int]:
@@ -164,7 +176,7 @@ def _separator(text: str) -> str:
         widths.pop(1, None)
         return max(((count, width) for width, count in widths.items()), default=(0, 0))
 
-    return max(SEPARATORS, key=agreement)
+    return sorted(SEPARATORS, key=agreement, reverse=True)
 
 
 def _is_comment(row: Sequence[str]) -> bool:
