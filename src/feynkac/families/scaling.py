@@ -29,6 +29,7 @@ MOST_INPUTS = 32  # beyond, the equations take long and little is gained
 NONE = 1e-9  # a singular value, relative to the largest, that counts as zero
 REACH = (1 / 30, 1 / 3, 1.0, 3.0, 30.0)  # how far from the box formulas are read, in turns
 DIGITS = 6
+TINY = 1e-250  # smaller numbers have fewer digits
 FACTOR = 1.7  # by which a scaling is tried
 
 
@@ -64,6 +65,8 @@ def scalings(family: Family, fixed: bool = True) -> tuple[Scaling, ...]:
     if domain.dim > MOST_INPUTS or isinstance(family, Reflected):
         return ()
     formulas, inputs = _formulas(family), _trial_inputs(family)
+    if not _seen_to_pay(family, inputs):
+        return ()
     with torch.enable_grad():
         rows = _equations(formulas, inputs)
     if not fixed:
@@ -90,6 +93,12 @@ class _Formula(NamedTuple):
     """Coefficients of (e, c): `(k, dim + 1)`."""
     own: bool = False
     """Whether each output may have an exponent of its own besides."""
+    often: bool = False
+    """Whether it is read at more inputs: φ may be flat at most, or see one of many coordinates."""
+
+    def trials(self, inputs: Tensor) -> Tensor:
+        """Where it is read."""
+        return inputs if self.often else inputs[: TRIALS * len(REACH)]
 
 
 def _holds(formula: _Formula, inputs: Tensor, powers: Tensor) -> bool:
@@ -97,6 +106,7 @@ def _holds(formula: _Formula, inputs: Tensor, powers: Tensor) -> bool:
     if formula.own:
         return True
     exponents = formula.exponents @ powers
+    inputs = formula.trials(inputs)
     scaled = formula.of(inputs * FACTOR ** powers[:-1])
     expected = formula.of(inputs) * FACTOR**exponents
     finite = scaled.isfinite() & expected.isfinite()
@@ -105,7 +115,7 @@ def _holds(formula: _Formula, inputs: Tensor, powers: Tensor) -> bool:
 
 def _equations(formulas: "list[_Formula]", inputs: Tensor) -> Tensor:
     """Rows of D f − (exponent of f) f, all alike in size.  Shape: `(rows, dim + 1 + own)`."""
-    blocks = [_block(formula, inputs) for formula in formulas]
+    blocks = [_block(formula, formula.trials(inputs)) for formula in formulas]
     width = sum(block.shape[1] - inputs.shape[1] - 1 for block in blocks)
     rows, used = [], 0
     for block in blocks:
@@ -130,7 +140,7 @@ def _block(formula: _Formula, inputs: Tensor) -> Tensor:
     if formula.own:
         rows = torch.cat([rows, -torch.diag_embed(values)], dim=-1)
     size = rows.abs().amax(-1, keepdim=True)
-    rows = torch.where(size > 0, rows / size, rows).flatten(0, 1)
+    rows = torch.where(size > TINY, rows / size, 0.0 * rows).flatten(0, 1)
     return rows[rows.isfinite().all(-1)].detach()
 
 
@@ -144,12 +154,25 @@ def _gradient(value: Tensor, inputs: Tensor) -> Tensor:
 def _trial_inputs(family: Family) -> Tensor:
     """Random inputs, x also far outside its box.  Shape: `(N, dim)`."""
     domain, generator = family.domain, torch.Generator().manual_seed(0)
-    inputs = domain.sample(TRIALS * len(REACH), generator, torch.float64)
+    trials = TRIALS * domain.state_dim
+    inputs = domain.sample(trials * len(REACH), generator, torch.float64)
     where = domain.slices()["x"]
-    factors = torch.tensor(REACH, dtype=torch.float64).repeat(TRIALS)[:, None]
+    factors = torch.tensor(REACH, dtype=torch.float64).repeat(trials)[:, None]
     coins = torch.rand(len(inputs), domain.state_dim, generator=generator, dtype=torch.float64)
+    coins[::2] = coins[::2, :1]  # all entries of x the same way
     inputs[:, where] *= torch.where(coins < 0.5, factors, 1.0 / factors)
+    size = inputs[:, where].abs().amax(-1, keepdim=True).clamp_min(1e-3)
+    reached = size * torch.rand(coins.shape, generator=generator, dtype=torch.float64)
+    inputs[:, where] = torch.where(inputs[:, where] == 0.0, reached, inputs[:, where])
     return inputs
+
+
+def _seen_to_pay(family: Family, inputs: Tensor) -> bool:
+    """Whether anything but zeros was seen of what u is made of."""
+    if isinstance(family, Source | BoundaryValue):
+        return True
+    x, t, p = family.domain.split(inputs)
+    return bool(family.initial(x, timed(family, p, t)).any())
 
 
 def _formulas(family: Family) -> list[_Formula]:
@@ -168,7 +191,7 @@ def _formulas(family: Family) -> list[_Formula]:
     found = [
         _Formula(reading(family.drift), state - time),
         _Formula(reading(lambda x, p: _spread(family, x, p)), pair - time),
-        _Formula(reading(family.initial), value),
+        _Formula(reading(family.initial), value, often=True),
         _Formula(reading(lambda x, p: with_levels(family, x, p)[1]), 0.0 * value, own=True),
     ]
     if isinstance(family, Discount):

@@ -27,7 +27,7 @@ from feynkac.families.family import Family, jumps, noise_dim, outputs, timed
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
-TRIALS = 8
+TRIALS, REACH = 8, (1.0, 3.0, 10.0, 30.0)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,10 @@ class _Vector(SquaredRadius, VectorValued):
 def _is_multiple(family: Family) -> bool:
     """Whether σ is a multiple of the identity, so that one column tells all."""
     domain, generator = family.domain, torch.Generator().manual_seed(0)
-    x, t, p = domain.split(domain.sample(TRIALS, generator, torch.float64))
+    inputs = domain.sample(TRIALS * len(REACH), generator, torch.float64)
+    factors = torch.tensor(REACH, dtype=torch.float64).repeat(TRIALS)
+    inputs[:, : domain.state_dim] *= factors[:, None]
+    x, t, p = domain.split(inputs)
     if noise_dim(family) != x.shape[-1]:
         return False
     dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)

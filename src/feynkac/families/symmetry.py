@@ -22,10 +22,11 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.levels import has_levels, with_levels
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
 
-TRIALS = 4
+TRIALS, TURNED_TRIALS = 4, 32
 REACH = (0.1, 1.0, 10.0)  # how far out directions are compared
 
 
@@ -64,19 +65,28 @@ def is_radial(family: Family) -> bool:
         return False
     if not bool(domain.varies[: domain.state_dim].all()):
         return False
-    inputs = domain.sample(TRIALS * len(REACH), generator, torch.float64)
-    inputs[:, : domain.state_dim] *= torch.tensor(REACH, dtype=torch.float64).repeat(TRIALS)[
-        :, None
-    ]
+    inputs = domain.sample(TURNED_TRIALS * len(REACH), generator, torch.float64)
+    factors = torch.tensor(REACH, dtype=torch.float64).repeat(TURNED_TRIALS)
+    inputs[:, : domain.state_dim] *= factors[:, None]
     size = (domain.state_dim, domain.state_dim)
     turn = torch.linalg.qr(torch.randn(size, generator=generator, dtype=torch.float64)).Q
     turned = inputs.clone()
     turned[:, : domain.state_dim] = inputs[:, : domain.state_dim] @ turn.mT
     (drift, spread, *others), (drift_t, spread_t, *others_t) = (
-        _formulas(family, values) for values in (inputs, turned)
+        [*_formulas(family, values), *_levels(family, values)] for values in (inputs, turned)
     )
+    start = others[0]
+    walled = isinstance(family, Absorbing | Source | Discount)
+    if not walled and bool((start == start[:1]).all()):  # nothing is seen
+        return False
     pairs = [(drift @ turn.mT, drift_t), (turn @ spread @ turn.mT, spread_t)]
     return all(equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
+
+
+def _levels(family: Family, inputs: Tensor) -> list[Tensor]:
+    """Where φ jumps, which its values at a few points may not show."""
+    x, t, p = family.domain.split(inputs)
+    return [with_levels(family, x, timed(family, p, t))[1]] if has_levels(family) else []
 
 
 def _even(law: object) -> bool:

@@ -22,6 +22,7 @@ FARTHEST = 0.99  # quantile of the paths' extremes that is kept
 MARGIN = 0.02  # of the scale, added at each end
 SPREAD = 0.5  # of what paths scatter, for the scale
 BISECTIONS = 40
+WALL_POINTS = 257
 NO_NOISE = 1e-9  # variance, relative to that in the middle
 ROOT, NEAR = 1.5, 1e-3  # a variance falls like a root: power of the distance, share of the scale
 CROWDED = 0.1  # scale of nodes there
@@ -170,8 +171,13 @@ def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tens
     distances = [family.distance(x, sets.p).amin(-1) for x in sets.x.unbind(1)]
     farthest = torch.stack(distances, dim=1).argmax(1)
     inner = sets.x[torch.arange(len(sets.x)), farthest, 0]
-    wall = ~inside(end[:, 0])
-    return _last(inside, inner, end[:, 0]).unsqueeze(-1), wall.unsqueeze(-1)
+    good, bad, wall = inner, end[:, 0], torch.zeros_like(inner, dtype=torch.bool)
+    for share in torch.linspace(0.0, 1.0, WALL_POINTS)[1:].tolist():  # the first, if there are two
+        place = inner + share * (end[:, 0] - inner)
+        met = ~inside(place) & ~wall
+        bad, wall = torch.where(met, place, bad), wall | met
+        good = torch.where(wall, good, place)
+    return _last(inside, good, bad).unsqueeze(-1), wall.unsqueeze(-1)
 
 
 def _with(x: Tensor, i: int, value: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ def column_groups(family: Family) -> Tensor:
     return _column_groups(family)
 
 
-@functools.lru_cache(maxsize=64)
+@once_per_family
 @torch.inference_mode(False)  # what is kept serves autograd later
 @torch.no_grad()
 def _column_groups(family: Family) -> Tensor:
