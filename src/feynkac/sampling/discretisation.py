@@ -65,13 +65,25 @@ def relative_bias(
     paths: int,
     generator: torch.Generator,
     replicates: int = 8,
+    in_own_unit: bool = False,
 ) -> Estimate:
-    """Estimated error of `scheme` relative to 1 + |u|, as in Eq. (9)."""
+    """Estimated error of `scheme` relative to 1 + |u|, as in Eq. (9), or to `own_unit` + |u|."""
     setting = (family, scheme, noise, inputs, paths, generator)
     with torch.no_grad():
         bias = estimate_bias(*setting, replicates)
-        scale = 1.0 + replicated(*setting, replicates=2).value.abs()
+        values = replicated(*setting, replicates=2).value
+    scale = (own_unit(values) if in_own_unit else 1.0) + values.abs()
     return Estimate(bias.value / scale, bias.error / scale)
+
+
+def own_unit(values: Tensor) -> Tensor:
+    """1, or where u varies by far less, ten of its deviations: prices in millions are prices, too.
+
+    Example:
+        >>> own_unit(torch.tensor([1.0, 3.0])), own_unit(torch.tensor([1e-4, 3e-4]))
+        (tensor(1.), tensor(0.0014))
+    """
+    return (10.0 * values.std()).clamp(torch.finfo(values.dtype).tiny, 1.0)
 
 
 def pilot_bias(
@@ -82,6 +94,7 @@ def pilot_bias(
     most_paths: int,
     seed: int,
     allowance: Allowance,
+    in_own_unit: bool = False,
 ) -> Estimate | None:
     """`relative_bias` with as many paths as the allowance pays for; None if it pays for none.
 
@@ -90,7 +103,8 @@ def pilot_bias(
 
     def estimate(paths: int) -> Estimate:
         generator = make_generator(seed, "discretisation", device=str(inputs.device))
-        return relative_bias(family, scheme, noise, inputs, paths, generator)
+        setting = (family, scheme, noise, inputs, paths, generator)
+        return relative_bias(*setting, in_own_unit=in_own_unit)
 
     if isfinite(allowance.seconds):
         clock, generator = Clock(), make_generator(seed, "trial", device=str(inputs.device))

@@ -1,8 +1,9 @@
 r"""Which of two schemes? The first, unless the other disagrees by more than its own error:
 
-    ‖Y_2n − X_2m‖ ≤ ½ ‖X_m − X_2m‖,     ‖·‖ the root mean square over λ, relative to 1 + |u|,
+    ‖Y_2n − X_2m‖ ≤ ½ ‖X_m − X_2m‖,     ‖·‖ the root mean square over λ, relative to s + |u|,
 
-Y labels of the first with n steps, X of the other with m, all on the same Brownian paths.
+Y labels of the first with n steps, X of the other with m, all on the same Brownian paths; s is 1,
+or less where u is small (`own_unit`).
 
 Schemes made of flows are usually far better than Euler's, but not where a coefficient has a square
 root that reaches zero: their flows are not defined there, or converge slowly.
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from feynkac.families.family import Family
-from feynkac.sampling.discretisation import refined
+from feynkac.sampling.discretisation import own_unit, refined
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import draws, mean_labels
 from feynkac.sampling.noise.noise import Draw, of_fewer_steps
@@ -22,7 +23,7 @@ from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.schemes.scheme import Scheme
 
 PILOT_INPUTS, REPLICATES, PILOT_PATHS = 16, 4, 128
-ALIKE = 5e-4  # root mean square of a difference, relative to 1 + |u|, that does not matter
+ALIKE = 5e-4  # root mean square of a relative difference that does not matter
 SIGNIFICANT = 3.0  # times its noise: a difference that is there
 
 
@@ -63,11 +64,11 @@ def _coupled(draw: Draw, scheme: Scheme, fine: Scheme) -> Draw:
 
 
 def _apart(one: Tensor, other: Tensor) -> tuple[float, float]:
-    """Root mean square of the difference relative to 1 + |u|, without that of its noise, and this.
+    """Root mean square of the relative difference, without that of its noise, and this.
 
     The difference is infinite if any label is not finite.
     """
-    gaps = ((one - other) / (1.0 + other.abs())).unflatten(0, (-1, REPLICATES))  # type: ignore[no-untyped-call]
+    gaps = ((one - other) / (own_unit(other) + other.abs())).unflatten(0, (-1, REPLICATES))  # type: ignore[no-untyped-call]
     noise = float((gaps.var(1) / REPLICATES).mean())
     square = float(gaps.mean(1).square().mean()) - noise
     if not math.isfinite(square):

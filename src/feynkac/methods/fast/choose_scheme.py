@@ -43,7 +43,7 @@ from feynkac.sampling.schemes.scheme import Scheme
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # inside and at corners, to see whether paths stay finite
-SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to 1 + |u|
+SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to `own_unit` + |u|
 PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
 INPUT_NORMALS = 2**22  # of one input at most: memory
@@ -136,7 +136,7 @@ def _stays_finite(family: Family, scheme: Scheme) -> bool:
 
 
 def _bias(family: Family, scheme: Scheme, allowance: Allowance) -> float:
-    """Root mean square of the scheme's error relative to 1 + |u|; 0 if noise may explain it all,
+    """Root mean square of the scheme's relative error; 0 if noise may explain it all,
     or if there is no time to find out."""
     found = _estimated(family, scheme, allowance)
     return 0.0 if found is None else _significant(found)
@@ -151,14 +151,14 @@ def _certainly_small(family: Family, scheme: Scheme, allowance: Allowance) -> bo
 
 
 def _estimated(family: Family, scheme: Scheme, allowance: Allowance) -> Estimate | None:
-    """The scheme's error relative to 1 + |u| at some inputs; None if there is no time."""
+    """The scheme's error relative to `own_unit` + |u| at some inputs; None if there is no time."""
     if weak_order(family, scheme) is None:
         return None
     normals = scheme.draws * label_normals(family, scheme)
     fewest = max(FEWEST_PATHS, min(256, INPUT_NORMALS // normals))
     most = min(MOST_PILOT_PATHS, max(fewest, PILOT_NORMALS // (PILOT_INPUTS * normals)))
     points = family.domain.sample(PILOT_INPUTS, make_generator(0, "steps"))
-    return pilot_bias(family, scheme, Sobol(), points, most, 0, allowance)
+    return pilot_bias(family, scheme, Sobol(), points, most, 0, allowance, in_own_unit=True)
 
 
 def _significant(found: Estimate) -> float:
