@@ -16,7 +16,8 @@ a σ like x² makes κ grow tenfold or more from one to the next; x log x is let
 Only rays along one axis can fail, with κ of that coordinate. Where only several coordinates
 together grow too fast, as in √v S, paths exist, but their large moments may be infinite; that is
 noted if φ grows faster than linearly. States that cannot be reached
-are left out: beyond a wall, or below zero where σ vanishes at zero and μ points upwards. Where a
+are left out: beyond a wall, below zero where σ vanishes at zero and μ points upwards, or along an
+axis beyond any place where σ of that coordinate vanishes and μ does not lead outwards. Where a
 formula is not defined, nothing is said.
 """
 
@@ -42,6 +43,8 @@ FASTEST_DECADE = 1.6  # of κ, from one distance to the next: |x|^{0.2}
 SUPERLINEAR = 1.0 + math.log10(FASTEST_DECADE)
 FLOW_STEP, FLOW_STEPS = 0.05, 400  # relative change of x, and how often
 STILL_GROWING = 0.5  # of the fastest growth, in the second half of the flow
+ENDS_TRIED, BISECTIONS = 513, 40  # places along a ray at which noise may end
+NO_NOISE, NO_DRIFT = 1e-9, 1e-6  # relative to those at its start
 STANDING_STILL = 0.1  # time of a step at the end, relative to the middle
 
 
@@ -123,6 +126,7 @@ def measure_growth(family: Family) -> Growth:
     shape = (RAY_STARTS, len(rays), len(DISTANCES))
     away, drift, squares = (part.reshape(*shape, -1) for part in parts)
     known, inside = (part.reshape(shape).all(-1) for part in (known, inside))
+    known = known & ~_noise_ends(family, x, p, rays, size)
     farthest = states.reshape(*shape, -1)[:, :, -1]
     found = _judge(
         away, drift, squares, known, rays, lambda: _runs_off(family, farthest, p, upwards)
@@ -221,6 +225,43 @@ def _stays_positive(family: Family, x: Tensor, p: Params, generator: torch.Gener
         drift, squares = (part[:, some] for part in _coefficients(family, states, p, generator))
         leaves.append(((squares > 0.0) | (drift < 0.0)).any(0))
     return (low >= 0.0) & ~torch.cat(leaves)
+
+
+@torch.no_grad()
+def _noise_ends(family: Family, x: Tensor, p: Params, rays: Tensor, size: Tensor) -> Tensor:
+    """Which rays along one axis meet a place that paths cannot cross.
+
+    Shape: x `(N, 1, d)`, rays `(R, d)` → `(N, R)`.
+    """
+    found = torch.zeros(len(x), len(rays), dtype=torch.bool)
+    dw = torch.ones(noise_dim(family), dtype=x.dtype)
+    shares = torch.linspace(0.0, float(DISTANCES[0]), ENDS_TRIED, dtype=x.dtype)[:, None]
+    for number, ray in enumerate(rays):
+        if int((ray != 0.0).sum()) != 1 or x.shape[-1] > MOST_COLUMNS:
+            continue
+        (axis,) = ray.nonzero().flatten().tolist()
+
+        def at(share: Tensor, ray: Tensor = ray) -> Tensor:
+            return x + share * ray * size
+
+        def noise(share: Tensor, axis: int = axis) -> Tensor:
+            state = at(share)
+            return family.diffusion(state, dw.expand(*state.shape[:-1], -1), p)[..., axis]
+
+        signs = noise(shares).sign()
+        crossed = (signs * signs[:, :1] <= 0.0) & (signs[:, :1] != 0.0)
+        first = crossed.int().argmax(1).clamp_min(1)
+        low, high = shares[first - 1].unsqueeze(-1), shares[first].unsqueeze(-1)
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            same = (noise(middle).sign() == signs[:, :1]).unsqueeze(-1)
+            low, high = torch.where(same, middle, low), torch.where(same, high, middle)
+        _, squares = _coefficients(family, at(high), p, torch.Generator().manual_seed(0))
+        drift, start = family.drift(at(high), p)[..., axis], noise(shares[:1]).square()
+        outwards = ray[axis] * drift > NO_DRIFT * family.drift(x, p)[..., axis].abs()
+        quiet = squares[..., axis] <= NO_NOISE * start
+        found[:, number] = (crossed.any(1, keepdim=True) & quiet & ~outwards).squeeze(-1)
+    return found
 
 
 def _coefficients(

@@ -14,7 +14,7 @@ from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.errors import FeynkacError, InputError
-from feynkac.families.capabilities import NoiseDimension, Pays, VectorValued
+from feynkac.families.capabilities import Coupled, NoiseDimension, Pays, VectorValued
 from feynkac.families.corners import corners
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim, timed
@@ -24,6 +24,10 @@ from feynkac.families.rejection import LEAST_SHARE
 
 LAYOUT_INPUTS, LAYOUT_PATHS = 16, 5
 LINEAR_UP_TO = 1e-6  # of the largest value
+MIXED_INPUTS, MIXED_UP_TO = 3, 1e-6  # inputs taken alone, and relative difference that is rounding
+DIFFERENTIATED = ("drift", "diffusion", "initial", "discount", "source")
+SLOPE_STEP, SLOPES_UP_TO = 1e-5, 1e-3  # of the spread of the inputs; relative difference
+KINKED = 0.5  # share of inputs that may be next to a kink or a jump
 SHARE_INPUTS = 2**14
 
 
@@ -61,6 +65,8 @@ def _declaration_faults(family: Family) -> Iterator[str]:
     if not isinstance(domain, Domain):
         kind = type(domain).__name__
         yield f"{name}.domain must be a property that returns a Domain, got {kind}"
+    elif isinstance(family, Coupled) and domain.rule is None:
+        yield f"{name}.domain must be a property, or `allowed` is not heard"
     counts = {"noise_dim": NoiseDimension, "outputs": VectorValued}
     for attribute in (a for a, capability in counts.items() if isinstance(family, capability)):
         count = _declared(family, attribute)
@@ -96,8 +102,57 @@ def _formula_faults(family: Family) -> Iterator[str]:
         yield from _finiteness_faults(family, inputs, dw[:, 0])
 
 
+def _mixing_faults(family: Family, inputs: Tensor, dw: Tensor) -> Iterator[str]:
+    """Formulas whose value at one input depends on the others."""
+    for formula in formulas_of(family):
+        with torch.no_grad():
+            together = formula.value(family.domain.split(inputs), dw)
+            alone = torch.cat(
+                [
+                    formula.value(family.domain.split(inputs[row : row + 1]), dw[row : row + 1])
+                    for row in range(MIXED_INPUTS)
+                ]
+            )
+        size = MIXED_UP_TO * together.abs().max().item()
+        if not torch.allclose(alone, together[:MIXED_INPUTS], rtol=MIXED_UP_TO, atol=size):
+            yield (
+                f"{type(family).__name__}.{formula.name} depends on the other inputs of a batch; "
+                "reduce along the last axis alone, as x.sum(-1, keepdim=True) does"
+            )
+
+
+def _slope_faults(family: Family, inputs: Tensor, dw: Tensor) -> Iterator[str]:
+    """Formulas through which gradients do not flow: autograd against central differences."""
+    domain, generator = family.domain, torch.Generator().manual_seed(2)
+    shape = inputs.shape
+    step = SLOPE_STEP * domain.std * torch.randn(shape, generator=generator, dtype=inputs.dtype)
+    for formula in (each for each in formulas_of(family) if each.name in DIFFERENTIATED):
+        label = f"{type(family).__name__}.{formula.name}"
+        at = inputs.clone().requires_grad_()
+        try:
+            value = formula.value(domain.split(at), dw)
+        except Exception as error:
+            raise InputError(
+                f"{label} fails on tensors that carry gradients: {type(error).__name__}: {error} "
+                "Write it with torch, without numpy, .item() and .detach()."
+            ) from error
+        slope = torch.zeros_like(inputs)
+        if value.requires_grad:
+            slope = torch.autograd.grad(value.sum(), at, materialize_grads=True)[0]
+        with torch.no_grad():
+            high, low = (formula.value(domain.split(inputs + s * step), dw) for s in (1.0, -1.0))
+        expected, found = 0.5 * (high - low).sum(-1), (slope * step).sum(-1)
+        rounding = 1e-9 * SLOPE_STEP * value.detach().abs().max()
+        off = (found - expected).abs() > SLOPES_UP_TO * expected.abs() + rounding
+        if off.double().mean() > KINKED:
+            yield (
+                f"{label} has slopes that its values contradict: gradients do not flow through it; "
+                "write it with torch, without numpy, .item(), .detach() and torch.no_grad()"
+            )
+
+
 def broadcasting(subject: Subject) -> Finding:
-    """Every formula serves several paths per input, from one start or from many."""
+    """Every formula serves several paths per input, from one start or from many, and gradients."""
     if fault := next(_broadcasting_faults(subject.family), None):
         return Finding("fail", fault)
     return Finding("ok", "formulas serve many paths per input, from one start or from many")
@@ -109,6 +164,9 @@ def _broadcasting_faults(family: Family) -> Iterator[str]:
     many_starts = point._replace(x=point.x.expand(-1, LAYOUT_PATHS, -1))
     yield from _layout_faults(family, many_starts, dw)
     yield from _layout_faults(family, point, dw)
+    inputs, dw = _batch(family, torch.float64)
+    yield from _mixing_faults(family, inputs, dw[:, 0])
+    yield from _slope_faults(family, inputs, dw[:, 0])
 
 
 def finiteness(subject: Subject) -> Finding:
@@ -176,7 +234,7 @@ def _layout_fault(label: str, formula: FamilyFormula, point: Point, dw: Tensor) 
     if value.dtype != point.x.dtype:
         return (
             f"must keep the dtype {point.x.dtype}, got {value.dtype}; make constants with "
-            "torch.tensor(…, dtype=x.dtype)"
+            "torch.tensor(…, dtype=x.dtype), and write (x > a).to(x.dtype), not .float()"
         )
     return None
 

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from feynkac.families.greek import Greek as Greek
@@ -60,7 +61,8 @@ class ConstantDiscount(Discount):
 
     def discount(self, x: Tensor, p: Params) -> Tensor:
         """c, the same for all x.  Shape: `(…, d)` → `(…, 1)`."""
-        return self.discount_rate(p).expand_as(x[..., :1])
+        rate = torch.as_tensor(self.discount_rate(p), dtype=x.dtype, device=x.device)
+        return rate.expand_as(x[..., :1])
 
 
 class Rate(ConstantDiscount):

@@ -253,6 +253,12 @@ class Domain:
         if self.rule is None:
             return torch.ones_like(inputs[..., 0], dtype=torch.bool)
         allowed = torch.as_tensor(self.rule(*self.split(inputs)), device=inputs.device)
+        lead, found = tuple(inputs.shape[:-1]), tuple(allowed.shape)
+        if allowed.ndim and (found[-1] != 1 or allowed.ndim > len(lead) + 1):
+            raise InputError(
+                f"allowed must return shape {(*lead, 1)}, got {found}; combine conditions by "
+                ".all(-1, keepdim=True)."
+            )
         return allowed.bool().expand(*inputs.shape[:-1], 1).squeeze(-1)
 
     def replacing(self, measures: At = None, /, **named: Any) -> "Domain":

@@ -134,7 +134,10 @@ class Family(ABC):
         resampled = any(isinstance(law, Sampled) for law in measures.values())
         if chosen == own.domain and not resampled:  # samplers are not compared
             return own
-        return dataclasses.replace(own, other_domain=chosen)
+        found = dataclasses.replace(own, other_domain=chosen)
+        if found.domain is not chosen and found.domain != chosen:
+            raise InputError(f"{type(self).__name__}.domain must be a property to be replaced.")
+        return found
 
     def _repr_html_(self) -> str:
         measures, split = self.domain.measures, self.domain.split
