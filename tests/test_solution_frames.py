@@ -52,6 +52,16 @@ def test_rows_of_pandas_keep_their_index(put, kind):
     assert found.tolist() == put(DATA).tolist()
 
 
+def test_a_row_outside_is_named_and_one_at_another_level_answered(put):
+    frame = pd.DataFrame(DATA, index=["a", "b", "c", "d"])
+    doubled = frame.assign(x=2 * frame.x, strike=2 * frame.strike)
+    assert put(doubled).tolist() == pytest.approx((2 * put(frame)).tolist(), rel=1e-5)
+    message = r"row 1 \(index 'b'\): sigma = 90 lies outside \[0.1, 0.6\]"
+    with pytest.raises(InputError, match=message):
+        put(frame.assign(sigma=[0.2, 90.0, 0.3, 0.3]))
+    assert len(put(frame.assign(sigma=9.0), extrapolate=True)) == 4
+
+
 def test_a_filtered_frame_answers_for_its_rows(put):
     frame = pd.DataFrame(DATA)
     found = put(frame[frame.x > 9.15].sort_values("t"))
@@ -154,8 +164,27 @@ class TwoPuts(fk.Family, fk.ExactSampler, fk.VectorValued):
         return fk.BlackScholes().exact(x, t, p, z)
 
 
-def test_several_outputs_are_several_columns():
-    solution = fk.solve(TwoPuts(), **SMALL)
+@pytest.mark.parametrize("ask", ["uncertainty", "sobol_indices", "observe"])
+def test_questions_for_one_output_ask_to_choose_one(two_puts, ask):
+    given = (["sigma"], [1.0]) if ask == "observe" else ()
+    with pytest.raises(InputError, match=r"u has 2 components; choose one: solution\.output\(0\)"):
+        getattr(two_puts, ask)(*given)
+
+
+def test_one_output_is_not_saved_alone(two_puts, tmp_path):
+    with pytest.raises(InputError, match="save the whole solution"):
+        two_puts.output(0).save(tmp_path / "one")
+    assert "errors: all outputs together" in repr(two_puts.output(1))
+    assert two_puts.output(1).relative_error > two_puts.relative_error
+
+
+@pytest.fixture(scope="module")
+def two_puts():
+    return fk.solve(TwoPuts(), **SMALL)
+
+
+def test_several_outputs_are_several_columns(two_puts):
+    solution = two_puts
     frame = pd.DataFrame(DATA, index=[7, 7, 1, 1])
     found = solution(frame)
     at = {name: DATA[name] for name in ("x", "t", "sigma")}

@@ -146,10 +146,10 @@ class _Execution:
         if under_way:
             self.files.restore(state, self.run.identity)
             self.clock = Clock(self.clock.started - state.spent)
-            if self.run.training.budget is not None and self.leads:
-                self.evaluator.affordable(state.network.eval())  # makes the reference again
-                state.network.train()
-            self.evaluator.count = len(state.history)
+        if self.run.training.budget is not None and self.leads:
+            self.evaluator.affordable(state.network.eval())  # makes the reference again
+            state.network.train()
+        self.evaluator.count = len(state.history)
         return decisions, pace
 
     def _begin(
@@ -293,7 +293,7 @@ def training_phase(progress: Progress, measured: Record | None = None) -> Phase:
 
 def _tracked(progress: Progress) -> dict[str, float | None]:
     """The numbers of a step: all names each time, None where nothing was measured."""
-    errors = dict.fromkeys(f.name for f in fields(Errors) if f.name != "worst")
+    errors = dict.fromkeys(f.name for f in fields(Errors) if f.name not in ("worst", "volatility"))
     found = {"seconds": progress.seconds, "loss": progress.loss} | errors
     return found | {n: v for n, v in (progress.record or {}).items() if n in found}
 

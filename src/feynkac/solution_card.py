@@ -17,7 +17,7 @@ def solution_card(family: Family, u: Map, manifest: Manifest, component: int | N
     time = duration(manifest.seconds)
     time += "" if trained is None else f", of it {duration(trained)} for training"
     made = f"{manifest.steps} steps in {time}; {manifest.parameters} parameters"
-    part = "" if component is None else f", output {component}"
+    part = "" if component is None else f", output {component} (errors: all outputs together)"
     return Card(
         f"Solution of {family!r}{part}: L1 error {l1}",
         ["; ".join(f"{name} {span}" for name, span in domain.items()), made],

@@ -14,6 +14,7 @@ from feynkac.analysis.observations import Array, Problem, make_problem, numbers
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.display import showing
+from feynkac.errors import InputError
 from feynkac.families.values import At
 from feynkac.market.fitting import fit_quotes
 from feynkac.market.market_fit import MarketFit
@@ -61,6 +62,7 @@ class SolutionInference(SolutionMap):
             >>> solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0).labels
             ['sigma']
         """
+        self._require_one_output()
         others, given = self._where(known, named), 0.0 if model is None else model
         problem = make_problem(self.u_exactly, self.reach, free, others, values, noise, given)
         if model is not None:
@@ -144,6 +146,7 @@ class SolutionInference(SolutionMap):
             >>> solution.uncertainty({"t": 0.5}, samples=1000).mean.error > 0
             True
         """
+        self._require_one_output()
         settings = {"error": self.relative_error} | settings
         with showing(progress):
             settings |= {"report": enter("evaluating", report)}
@@ -162,10 +165,15 @@ class SolutionInference(SolutionMap):
             >>> solution.sobol_indices(base=64).total["x"].value >= 0
             True
         """
+        self._require_one_output()
         settings = {"error": self.relative_error} | settings
         with showing(progress):
             enter("evaluating")
             return sobol_indices(self.quickly, self._inputs(given, None), **settings)
+
+    def _require_one_output(self) -> None:
+        if (count := self.network.shift.numel()) > 1:
+            raise InputError(f"u has {count} components; choose one: solution.output(0).")
 
     def _inputs(self, given: Any, correlation: Any) -> Inputs:
         return Inputs(self.family.domain, given or {}, correlation or {})

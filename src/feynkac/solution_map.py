@@ -110,8 +110,25 @@ class SolutionMap(ABC):
     def _value_columns(
         self, frame: Frame, named: Mapping[str, Any], extrapolate: bool
     ) -> dict[str, Numbers]:
-        where = frame.values(self.family.domain, named, extrapolate)
-        return _columns("value", self._ask(self._value, where, extrapolate), len(frame))
+        where = frame.values(self.family.domain, named)
+        try:
+            values = self._ask(self._value, where, extrapolate)
+        except InputError:
+            self._require_rows_inside(frame, where)
+            raise
+        return _columns("value", values, len(frame))
+
+    def _require_rows_inside(self, frame: Frame, where: Mapping[str, Any]) -> None:
+        """Name the first row that no symmetry moves into the domain."""
+        domain = self.family.domain
+        rows = domain.side_by_side(*domain.broadcast(where))
+        outside = ~domain.contains(self.reach.moved(rows)[0])
+        if outside.any():
+            row = int(outside.int().argmax())
+            try:
+                self.reach.join(dict(zip(domain.entries, rows[row].tolist(), strict=True)))
+            except InputError as error:
+                raise InputError(f"{frame.name_of(row)}: {error}") from error
 
     def _where(self, at: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name from a mapping, a data frame or keywords."""

@@ -65,14 +65,6 @@ def test_a_variable_is_given_once():
         frame().values(DOMAIN, {"t": 0.3})
 
 
-def test_what_lies_outside_is_named_by_row_unless_that_is_wanted():
-    outside = Frame.of(pd.DataFrame(DATA | {"sigma": [0.2, 0.9]}, index=["a", "b"]))
-    message = r"column 'sigma', row 1 \(index 'b'\): 0.9 lies outside \[0.1, 0.6\]"
-    with pytest.raises(InputError, match=message):
-        outside.values(DOMAIN, {}, extrapolate=False)
-    assert outside.values(DOMAIN, {})["sigma"].tolist() == [0.2, 0.9]
-
-
 def test_a_vector_has_a_column_per_entry():
     given = {"x[0]": [1.0, 1.1], "x[ 1 ]": [1.2, 1.3], "t": [0.5, 0.5]}
     found = Frame.of(pd.DataFrame(given)).values(HEAT, {"sigma": 0.5})

@@ -102,6 +102,8 @@ class Certificate(Shown):
 
     def card(self) -> Card:
         """The verdicts; of one input, the interval."""
+        if not len(self.value):
+            return Card("Certificate of 0 inputs")
         one, verdicts = len(self.value) == 1, self.verdicts
         half, apart = self.half_width.max().item(), self.error.abs().max().item()
         network = self.network[0].item()

@@ -71,6 +71,13 @@ class Inputs:
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
         """Independent draws.  Shape: `(count, dim)`, float64."""
+        if self.domain.sampler is not None:
+            if self.given or self.correlation:
+                raise InputError(
+                    "all inputs are drawn together, by the domain's sampler; give none of them, or "
+                    "solve on a domain without `drawn_by`."
+                )
+            return self.domain.sample(count, generator, torch.float64)
         if self.domain.rule is None:
             return self._draw(count, generator)
         return accept(lambda n: self._draw(n, generator), self.domain.allowed, count)

@@ -378,12 +378,17 @@ class _Sums:
 
 
 def still(family: Family, inputs: Tensor) -> Tensor:
-    """Where nothing is random: t = 0, or σ = 0.  Shape: `(N, dim)` → `(N,)`."""
+    """Where nothing is random: t = 0, or σ = 0 also where the drift leads.
+
+    Shape: `(N, dim)` → `(N,)`.
+    """
     x, t, p = family.domain.split(inputs)
-    dim, p = noise_dim(family), timed(family, p, t)
+    dim, now = noise_dim(family), timed(family, p, t)
+    later, then = x + 0.5 * t * family.drift(x, now), timed(family, p, 0.5 * t)
     moved = sum(
-        family.diffusion(x, unit.expand(len(x), dim), p).abs().sum(-1)
+        family.diffusion(place, unit.expand(len(x), dim), params).abs().sum(-1)
         for unit in torch.eye(dim, dtype=x.dtype, device=x.device)
+        for place, params in ((x, now), (later, then))
     )
     return (t.squeeze(-1) == 0.0) | (torch.as_tensor(moved) == 0.0)
 

@@ -298,6 +298,11 @@ def sobol_indices(
         raise InputError(f"the size of the base sample must be a power of two, got {base}.")
     if inputs.correlation:
         raise InputError("Sobol' indices need independent inputs; omit the correlation.")
+    if inputs.domain.sampler is not None:
+        raise InputError(
+            "Sobol' indices need independent inputs, but the domain's sampler draws them together; "
+            "solve on a domain without `drawn_by`."
+        )
     if inputs.domain.rule is not None:
         raise InputError(
             "Sobol' indices need independent inputs, but the family's `allowed` couples them; "

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from feynkac.errors import InputError
 from feynkac.families.columns import Numbers, read_column, row_text
-from feynkac.families.domain import ROUNDING, Domain
+from feynkac.families.domain import Domain
 from feynkac.families.names import labels, parse_name
 from feynkac.suggestions import did_you_mean
 
@@ -60,14 +58,11 @@ class Frame:
             )
         return cls(found)
 
-    def values(
-        self, domain: Domain, keywords: Mapping[str, Any], extrapolate: bool = True
-    ) -> dict[str, Any]:
+    def values(self, domain: Domain, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Values by name: columns of variables, and keywords for all rows.
 
         Raises:
-            InputError: a column is missing, or a cell is no number, or, unless `extrapolate`, lies
-                outside the domain.
+            InputError: a column is missing, or a cell is no number.
         """
         columns = [name for name in self._names() if parse_name(name)[0] in domain.measures]
         self._require_all(domain, columns, keywords)
@@ -80,8 +75,6 @@ class Frame:
                     f"name a column after each of them: {entries}, …"
                 )
             found[name] = read_column(name, self._column(name))
-            if not extrapolate:
-                self._require_inside(domain, name, found[name])
         return {**found, **keywords}
 
     def __len__(self) -> int:
@@ -105,17 +98,9 @@ class Frame:
                 f"rows: {missing[0]}=….{did_you_mean(missing[0], spare)}"
             )
 
-    def _require_inside(self, domain: Domain, name: str, cells: Numbers) -> None:
-        (low,), (high,) = (side[domain.place(name).columns].tolist() for side in domain.bounds)
-        slack = ROUNDING * max(abs(low), abs(high))
-        outside = (cells < low - slack) | (cells > high + slack)
-        if outside.any():
-            row = int(np.argmax(outside))
-            raise InputError(
-                f"column {name!r}, {row_text(self.rows, row)}: {cells[row]:g} lies outside "
-                f"[{low:g}, {high:g}], where the solution was trained; drop such rows, or give "
-                "extrapolate=True."
-            )
+    def name_of(self, row: int) -> str:
+        """A row for people: its number, and its index if it has one."""
+        return row_text(self.rows, row)
 
     def series(self, name: str, values: Numbers) -> Any:
         """A column of the same library with the same index.  Shape: `(rows,)`."""

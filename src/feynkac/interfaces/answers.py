@@ -1,5 +1,6 @@
 """The answer to one query, as plain numbers, beside the closed form where there is one."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -122,27 +123,30 @@ def _row(name: str, value: Any, truth: Any) -> tuple[str, str, str, str]:
 
 
 def _text(value: Any) -> str:
-    return "–" if value is None else _array(value, significant)
+    return _array(value, significant)
 
 
 def _minus(value: Any, truth: Any) -> Any:
     """Network minus closed form, entry by entry."""
     if isinstance(value, list):
         return [_minus(*pair) for pair in zip(value, truth, strict=True)]
-    return value - truth
+    return None if value is None or truth is None else value - truth
 
 
 def _array(value: Any, text: Callable[[float], str]) -> str:
-    """A number, a short array of them, or the extremes of a long one."""
+    """A number, a short array of them, or the extremes of a long one; – where there is none."""
+    if value is None:
+        return "–"
     if isinstance(value, float):
         return text(value)
     flat = _flat(value)
     if len(flat) > MOST_ENTRIES:
-        return f"{text(min(flat))} … {text(max(flat))} ({len(flat)} entries)"
+        known = [each for each in flat if each is not None] or [math.nan]
+        return f"{text(min(known))} … {text(max(known))} ({len(flat)} entries)"
     return f"[{', '.join(_array(v, text) for v in value)}]"
 
 
-def _flat(value: Any) -> list[float]:
+def _flat(value: Any) -> list[float | None]:
     return [n for v in value for n in _flat(v)] if isinstance(value, list) else [value]
 
 

@@ -205,8 +205,10 @@ def find_folder(run: Path) -> Path:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """One line on standard output."""
-    typer.echo(json.dumps(data))
+    """One line on standard output; what is not finite is null."""
+    from feynkac.interfaces.web.plain import plain
+
+    typer.echo(json.dumps(plain(data), allow_nan=False))
 
 
 def warn(warnings: list[str]) -> None:

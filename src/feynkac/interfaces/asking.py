@@ -72,7 +72,7 @@ def query(
     if certify:
         for found, point in zip(answers, points, strict=True):
             checked = _checked(solution, point, tolerance)
-            if control_budget is not None and _too_wide(solution, checked):
+            if control_budget is not None and _too_wide(solution, point, checked):
                 solution = with_control(solution, run, control_budget)
                 checked = _checked(solution, point, tolerance)
             records = checked.record()
@@ -106,11 +106,12 @@ def _checked(solution: "Solution", at: dict[str, Any], tolerance: float | None) 
     return solution.certify(at, tolerance=tolerance)
 
 
-def _too_wide(solution: "Solution", found: "Certificate") -> bool:
+def _too_wide(solution: "Solution", at: dict[str, Any], found: "Certificate") -> bool:
     """Whether a verdict is missing or, without a tolerance, the interval missed its aim."""
     if found.tolerance is not None:
         return "undecided" in found.verdicts
-    return bool((found.half_width > 1.05 * solution.aim * (1.0 + found.network.abs())).any())
+    unit = solution.reach.moved(solution.reach.join(at))[1].flatten()
+    return bool((found.half_width > 1.05 * solution.aim * (unit + found.network.abs())).any())
 
 
 def _listed(found: Any) -> list[Any]:

@@ -55,8 +55,14 @@ def error(
         int | None, typer.Option(help="Number of fresh inputs.", min=2, max=MOST)
     ] = None,
     paths: Annotated[
-        int, typer.Option(help="Paths per input of a simulated reference.", min=2, max=MOST)
-    ] = 2**14,
+        int | None,
+        typer.Option(
+            help="Paths per input of a simulated reference; default: 2^14, or a finer grid if RUN "
+            "was trained on one.",
+            min=2,
+            max=MOST,
+        ),
+    ] = None,
     scheme: Annotated[
         str, typer.Option(help="auto (that of RUN), exact, or a name with :STEPS, as log-ode:4.")
     ] = "auto",
@@ -77,7 +83,7 @@ def error(
     """Measure the error of RUN against the closed form or a Monte Carlo reference."""
     from feynkac.interfaces.console import print_errors, print_shape
 
-    if error_map and (scheme != "auto" or paths != 2**14):
+    if error_map and (scheme != "auto" or paths is not None):
         raise InputError(
             "a map certifies every input with paths of its own; omit --scheme, --paths."
         )

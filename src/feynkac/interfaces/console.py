@@ -14,6 +14,7 @@ from rich.table import Table
 from feynkac.analysis.rounding import error_text, figure, number
 from feynkac.display import duration, screen
 from feynkac.interfaces.glossary import explained
+from feynkac.interfaces.wording import in_shell
 from feynkac.phases import Listener, listening
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def print_errors(title: str, result: dict[str, Any]) -> None:
     words = ["L1 error", "L2 error", "reference", "inputs", *["scheme"] * bool(bias)]
     print_table(title, ("", "value"), error_rows(result), words)
     for sentence in result.get("warnings", ()):
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"warning: {sentence}")
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(f"warning: {in_shell(sentence)}", markup=False)
 
 
 def _loading(result: dict[str, Any]) -> dict[str, str]:

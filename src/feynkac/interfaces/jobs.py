@@ -34,6 +34,8 @@ class Job:
     folder: Path
     retrain: bool = False
     """Whether to start over."""
+    prepared: float = 0.0
+    """Seconds that its choices took: they count towards its budget."""
 
     @property
     def name(self) -> str:
@@ -52,8 +54,10 @@ class Job:
         clock: "Clock | None" = None,
     ) -> "Solution":
         """Run it in this process, or return its result."""
+        from feynkac.clock import Clock
         from feynkac.execution import execute
 
+        clock = clock or Clock(Clock().started - self.prepared)
         return execute(self.run, self.family, self.folder, report, clock, retrain=self.retrain)
 
 

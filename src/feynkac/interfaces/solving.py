@@ -117,8 +117,9 @@ def solve(
             for line, (spec, number) in zip(lines, runs, strict=True):
                 with listening(line):
                     chosen = parse_family(spec, dim, field, domain)
-                    settings = training | {"seed": number}
-                    jobs.append(_make_job(chosen, spec, asked, settings, out, single, retrain))
+                    settings, own = training | {"seed": number}, Clock()
+                    job = _make_job(chosen, spec, asked, settings, out, single, retrain)
+                    jobs.append(replace(job, prepared=own.spent()))
             before = [job.finished() and not retrain for job in jobs]
             if single:
                 wait = watched.enter_context(_watched(jobs[0], watch))

@@ -134,7 +134,8 @@ class Plots:
         family = self.solution.family
         if not isinstance(family, ClosedForm):
             return {}
-        inputs = family.domain.where(None).join({**found.at, **found.over})
+        domain = family.domain
+        inputs = domain.side_by_side(*domain.broadcast({**found.at, **found.over}))
         with torch.no_grad():
             values = family.closed_form(*family.domain.split(inputs))
         return {"value": values[..., self.component]}
