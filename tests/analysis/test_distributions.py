@@ -283,3 +283,16 @@ def test_samples_have_no_quantiles():
     inputs = Inputs(DOMAIN, {"a": [0.5, 1.0]})
     with pytest.raises(InputError, match="a is given by samples; indices need a distribution"):
         inputs.transform(np.full((3, DOMAIN.dim), 0.5))
+
+
+def test_inputs_that_are_drawn_together_stay_together():
+    def twice(count, generator, dtype):
+        return torch.rand(count, 1, generator=generator, dtype=dtype).expand(-1, 2)
+
+    domain = Domain(x=Box(0, 1), t=Box(0, 1)).drawn_by(twice)
+    rows = Inputs(domain).sample(50, torch.Generator().manual_seed(0))
+    assert torch.equal(rows[:, 0], rows[:, 1])
+    with pytest.raises(InputError, match="drawn together"):
+        Inputs(domain, {"t": 0.5}).sample(50, torch.Generator())
+    with pytest.raises(InputError, match="draws them together"):
+        sobol_indices(lambda v: v[:, :1], Inputs(domain), 16)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import feynkac as fk
+from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 
 
@@ -39,6 +40,11 @@ def adam(architecture):
 
 
 SUBSPACE = Subspace("x", ((0.6, 0.6, 0.5),))
+UNITS = fk.Smooth(
+    width=8,
+    depth=2,
+    units=(Unit("t", (("sigma", -0.5), ("rate", -1.0), ("dividend", -1.0))),),
+)
 BS, RAINBOW = fk.BlackScholes(), fk.Rainbow(dim=3)
 CASES = {
     "smooth": (BS, fk.Smooth(width=8, depth=2, products=3)),
@@ -49,6 +55,8 @@ CASES = {
     "no residual": (BS, fk.Multilevel(levels=2, factor=2, residual=False, activation="tanh")),
     "layer norm": (BS, fk.Multilevel(levels=2, factor=2, norm="layer", activation="gelu")),
     "feed-forward": (BS, fk.FeedForward(levels=2, factor=2, norm="none", activation="silu")),
+    "in units": (fk.BlackScholesMerton(), UNITS),
+    "radial": (fk.HeatGaussian(dim=3), fk.Smooth(width=8, depth=2, radial=True)),
     "two outputs": (TwoPowers(), fk.Smooth(width=8, depth=2, log_ranges=True)),
     "two outputs, multilevel": (TwoPowers(), fk.Multilevel(levels=2, factor=2)),
 }

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import feynkac as fk
 from feynkac.analysis.partials import gradient
+from feynkac.exporting.program import first_greeks
 from feynkac.interfaces.cli import app
 
 
@@ -45,3 +46,10 @@ def test_the_command_writes_and_says_so(put, tmp_path):
     result = CliRunner().invoke(app, ["export", str(tmp_path / "run"), str(tmp_path / "u.zip")])
     assert result.exit_code == 2
     assert "cannot export to 'u.zip'" in result.output
+
+
+def test_greeks_along_what_is_fixed_are_not_exported():
+    """The library gets vega by symmetry; the network alone has no slope in a fixed σ."""
+    calm = fk.solve(fk.BlackScholes().on(sigma=0.3), steps=1, batch_size=16, evaluations=1)
+    assert "vega" in calm.named_greeks
+    assert set(first_greeks(calm)) == {"delta", "theta"}

@@ -338,3 +338,16 @@ def test_a_folder_without_a_run_is_refused(tmp_path, command):
     result = run(command, tmp_path / "nowhere", *options)
     assert result.exit_code == 2
     assert re.fullmatch(r"error: .*holds no solution.*\n", result.stderr)
+
+
+def test_a_price_without_a_volatility_has_a_sentence_beside_the_closed_form(put):
+    at = "x=9,t=0.1,sigma=0.1,strike=[10,12]"
+    text = shown("query", put, "--at", at, "--implied-volatility").stdout
+    assert "implied volatility" in text
+    found = results("query", put, "--at", at, "--implied-volatility")
+    assert len(found["implied_volatility"]) == 2
+
+
+def test_json_has_null_where_a_number_does_not_exist(put):
+    at = "x=9.5,t=0.5,sigma=0,strike=11"
+    results("query", put, "--at", at, "--extrapolate", "--greeks")  # strict

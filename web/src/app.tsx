@@ -92,6 +92,7 @@ export function App({ source, theme, onToggleTheme, health, embedded = false }: 
             <Shown source={source} solution={solution} state={state} theme={theme} onState={onState} onEntry={onEntry} onSolution={onSolution} />
             {(state.view === "curve" || state.view === "surface") && <Readout source={source} solution={solution} state={state} />}
             {!embedded && <Notes solution={solution} />}
+            {!source.server && solution.coupled && <p class="hint">The family allows only a part of these ranges; this page cannot tell which.</p>}
           </div>
           {USES_POINT.includes(state.view) && <aside>
             {solution.outputs > 1 && (

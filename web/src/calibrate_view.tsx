@@ -7,6 +7,7 @@ import { Problem, Tile } from "./parts";
 import { Plot } from "./plot";
 import { entriesOf } from "./points";
 import { readSheet, smiles, type Sheet } from "./sheet";
+import type { State } from "./state";
 import type { Calibration, CalibrationRequest, Solution } from "./types";
 import type { ViewProps } from "./views";
 
@@ -23,7 +24,8 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
   const { data, key, busy, error } = useLatest(asked && JSON.stringify([solution.id, asked]), (signal) =>
     source.server!.calibrate(solution, asked!, signal),
   );
-  const found = asked && key === JSON.stringify([solution.id, asked]) && !error ? data : null;
+  const wanted = sheet && free.length ? request(solution, state, sheet, free, posterior ? POSTERIOR_STEPS : 0) : null;
+  const found = wanted && key === JSON.stringify([solution.id, wanted]) && !error ? data : null;
   const open = async (file: File | undefined) => {
     if (!file) return;
     setAsked(null);
@@ -37,7 +39,7 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
       setProblem((wrong as Error).message);
     }
   };
-  const fit = () => setAsked(request(solution, state.point, sheet!, free, posterior ? POSTERIOR_STEPS : 0));
+  const fit = () => setAsked(wanted);
   return (
     <section class="card view">
       <header class="row wrap spread">
@@ -70,7 +72,7 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
       {found && (
         <div class="tiles">
           {Object.entries(found.estimate).map(([name, e]) => (
-            <Tile key={name} name={symbol(name)} value={short(e.value, 5)} note={`${short(e.interval[0], 4)} … ${short(e.interval[1], 4)}`} />
+            <Tile key={name} name={symbol(name)} value={short(e.value, 5)} note={`${short(100 * found.confidence, 3)} %: ${short(e.interval[0], 4)} … ${short(e.interval[1], 4)}`} />
           ))}
           <Tile name="residuals" value={short(found.residual_rms, 3)} note="root mean square" />
         </div>
@@ -82,7 +84,7 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
       )}
       {sheet && <Smiles sheet={sheet} found={found} theme={theme} />}
       {found?.posterior && <Posterior found={found} theme={theme} />}
-      {found?.warnings.map((warning) => <p class="hint" key={warning}>{warning}</p>)}
+      {[...(found?.warnings ?? []), ...(found?.posterior?.warnings ?? [])].map((warning) => <p class="hint" key={warning}>{warning}</p>)}
     </section>
   );
 }
@@ -115,15 +117,16 @@ function candidates(solution: Solution, sheet: Sheet): string[] {
     .toSorted((a, b) => order(a) - order(b));
 }
 
-function request(solution: Solution, point: number[], sheet: Sheet, free: string[], posterior: number): CalibrationRequest {
+function request(solution: Solution, state: State, sheet: Sheet, free: string[], posterior: number): CalibrationRequest {
   const given = new Set(Object.keys(sheet.columns));
   const known: Record<string, any> = {};
   for (const entry of entriesOf(solution)) {
     if (free.includes(entry.variable) || given.has(entry.variable) || given.has(entry.name) || entry.fixed) continue;
-    known[entry.name] = point[entry.column]!;
+    known[entry.name] = state.point[entry.column]!;
   }
   for (const name of given) if (name !== "value" && name !== "noise") known[name] = sheet.columns[name]!;
-  return { free, values: sheet.columns.value!, known, noise: sheet.columns.noise ?? null, posterior };
+  const output = solution.outputs > 1 ? { output: state.output } : {};
+  return { free, values: sheet.columns.value!, known, noise: sheet.columns.noise ?? null, posterior, ...output };
 }
 
 /** The point with the estimate in place of what was free. */
@@ -195,5 +198,5 @@ export function histogram(draws: number[]): { middles: number[]; heights: number
 }
 
 function table(sheet: Sheet, found: Calibration): string {
-  return csv({ ...sheet.columns, fit: found.fitted, residual: sheet.columns.value!.map((v, i) => v - found.fitted[i]!) });
+  return csv({ ...sheet.columns, fit: found.fitted, "quote - fit": sheet.columns.value!.map((v, i) => v - found.fitted[i]!) });
 }

@@ -22,7 +22,7 @@ export function useLatest<T>(key: string | null, ask: (signal: AbortSignal) => P
     const { signal } = controller;
     question.current(signal).then(
       (data) => signal.aborted || setFound({ data, key, error: "" }),
-      (error) => signal.aborted || setFound((old) => ({ ...old, key, error: String(error.message) })),
+      (error) => signal.aborted || setFound({ data: null, key, error: String(error.message) }),
     );
     return () => controller.abort();
   }, [key]);

@@ -13,23 +13,32 @@ export function readSheet(name: string, text: string, solution: Solution): Sheet
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/).filter((line) => line.trim() !== "");
   if (lines.length < 2) throw new Error(`${name} has no quotes: give a line of names and a line per quote.`);
   const separator = /;/.test(lines[0]!) && !/,/.test(lines[0]!.replace(/\[[^\]]*\]/g, "")) ? ";" : /\t/.test(lines[0]!) ? "\t" : ",";
-  const [header, ...body] = lines.map((line) => cells(line, separator));
-  const known = new Set([...solution.variables.map((v) => v.name), ...entriesOf(solution).map((e) => e.name)]);
-  for (const column of header!) {
-    if (column === "value" || column === "noise" || known.has(column)) continue;
-    const names = solution.variables.map((v) => v.name).join(", ");
-    throw new Error(`${name} has a column “${column}”; expected value, noise and names of inputs: ${names}.`);
-  }
-  if (!header!.includes("value")) throw new Error(`${name} has no column “value”, the quotes to explain.`);
-  const columns: Record<string, number[]> = Object.fromEntries(header!.map((h) => [h, []]));
+  const [named, ...body] = lines.map((line) => cells(line, separator));
+  const names = [...solution.variables.map((v) => v.name), ...entriesOf(solution).map((e) => e.name), "value", "noise"];
+  const known = new Map(names.map((each) => [squeezed(each), each]));
+  const header = named!.map((column) => {
+    const meant = known.get(squeezed(column));
+    if (meant) return meant;
+    const inputs = solution.variables.map((v) => v.name).join(", ");
+    throw new Error(`${name} has a column “${column}”; expected value, noise and names of inputs: ${inputs}.`);
+  });
+  const twice = header.find((column, i) => header.indexOf(column) < i);
+  if (twice) throw new Error(`${name} has the column “${twice}” twice.`);
+  if (!header.includes("value")) throw new Error(`${name} has no column “value”, the quotes to explain.`);
+  const columns: Record<string, number[]> = Object.fromEntries(header.map((h) => [h, []]));
   body.forEach((row, i) =>
-    header!.forEach((column, j) => {
+    header.forEach((column, j) => {
       const value = row[j] === undefined || row[j] === "" ? NaN : Number(row[j]);
       if (!Number.isFinite(value)) throw new Error(`${name}, line ${i + 2}: “${row[j] ?? ""}” in column ${column} is not a number.`);
       columns[column]!.push(value);
     }),
   );
   return { name, columns, rows: body.length };
+}
+
+/** A name without blanks: sigma[0,1] is sigma[0, 1]. */
+function squeezed(name: string): string {
+  return name.replace(/\s/g, "");
 }
 
 function cells(line: string, separator: string): string[] {

@@ -19,11 +19,12 @@ export function SurfaceView({ source, solution, state, onState, onEntry, theme }
   const [wantsError, setWantsError] = useState(false);
   const { quantity, along, second } = state;
   const entries = entriesOf(solution);
-  const [a, b] = [along, second].map((name) => entries.find((e) => e.name === name)!) as [Entry, Entry];
+  const [a, b] = [along, second].map((name) => entries.find((e) => e.name === name) ?? entries[0]!) as [Entry, Entry];
+  const lacking = !second || along === second;
   const others = state.point.map((v, i) => (i === a.column || i === b.column ? 0 : v));
   const question = { solution, point: state.point, quantities: [quantity], output: state.output };
   const key = JSON.stringify([solution.id, quantity, along, second, others, state.output]);
-  const { data, key: found, busy, error } = useLatest(along === second ? null : key, (signal) =>
+  const { data, key: found, busy, error } = useLatest(lacking ? null : key, (signal) =>
     source.slice(question, [{ name: along, points: POINTS }, { name: second, points: POINTS }], signal),
   );
   const own = data && data.over[0]!.name === along && data.over[1]?.name === second && quantity in data.values ? data : null;
@@ -61,7 +62,7 @@ export function SurfaceView({ source, solution, state, onState, onEntry, theme }
         </span>
       </header>
       <Problem text={error} />
-      {along === second && <p class="hint">A surface needs two inputs that vary.</p>}
+      {lacking && <p class="hint">A surface needs two inputs that vary.</p>}
       <Busy on={busy}>
         {own && table && (
           <Heat x={{ label: inputMeaning(along), points: own.over[0]!.points, log: a.log }}

@@ -113,6 +113,7 @@ export interface CalibrationRequest {
   known: Record<string, number | number[]>;
   noise: number | number[] | null;
   posterior: number;
+  output?: number;
 }
 
 export interface Record_ {

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from feynkac.exporting.c_stages import FUNCTIONS, Writing
 from feynkac.exporting.description import describe
@@ -13,7 +14,7 @@ HEAD = """\
    Measured error, relative to 1 + |u|: {error}.
    {NAME}_INPUTS numbers in, in this order; {NAME}_OUTPUTS out. Compile with -lm.
    {name}_value returns 0, or i if input i (from 1) lies outside the domain: then the value is an
-   extrapolation. */
+   extrapolation.{remarks} */
 #ifndef {NAME}_H
 #define {NAME}_H
 #include <math.h>
@@ -51,6 +52,7 @@ def header_text(solution: Solution, name: str) -> str:
         "inputs": ", ".join(about["inputs"]),
         "version": about["versions"]["feynkac"],
         "error": shown,
+        "remarks": "".join(f"\n   {_comment(text)}" for text in _remarks(about)),
         "name": name,
         "NAME": name.upper(),
         "dim": dim,
@@ -79,6 +81,12 @@ def c_name(path: Path) -> str:
 
 def _bounds(name: str, side: str, values: list[float]) -> str:
     return f"static const double {name}_{side}[{len(values)}] = {{{', '.join(map(repr, values))}}};"
+
+
+def _remarks(about: dict[str, Any]) -> list[str]:
+    """Warnings, and what the header does not check."""
+    coupled = ["The family allows only a part of the domain; that is not checked here."]
+    return [*about["warnings"], *(coupled if about["coupled"] else [])]
 
 
 def _comment(text: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from feynkac.analysis.partials import has_slope
 from feynkac.exporting.description import describe
 from feynkac.exporting.stage import Chain
 from feynkac.solution import Solution
@@ -67,7 +68,7 @@ def first_greeks(solution: Solution) -> Slopes:
     return {
         name: (list(range(*place(greek.names[0]).columns.indices(10**9))), greek.sign)
         for name, greek in solution.named_greeks.items()
-        if len(greek.names) == 1
+        if len(greek.names) == 1 and has_slope(solution.family.domain, greek.names[0])
     }
 
 
@@ -85,6 +86,7 @@ def metadata(solution: Solution) -> dict[str, Any]:
         "inputs": domain.entries,
         "low": low,
         "high": high,
+        "coupled": domain.rule is not None,
         "outputs": 1 if solution.network.shift.ndim == 0 else len(solution.network.shift),
         "error": measured_error(solution),
         "warnings": solution.warnings,

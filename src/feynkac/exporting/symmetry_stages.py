@@ -71,7 +71,9 @@ class Units(Stage):
         back = self.inner.pull(seen, g * factors[..., -1:].unsqueeze(1))
         whole = (g * (value * factors[..., -1:]).unsqueeze(1)).sum(-1, keepdim=True)
         terms = torch.cat([back * seen.unsqueeze(1), whole], -1)
-        turned = terms @ self.powers.mT / (h @ self.pivot.mT).clamp_min(self.floor).unsqueeze(1)
+        pivots = h @ self.pivot.mT
+        slopes = torch.where(pivots >= self.floor, 1.0 / pivots.clamp_min(self.floor), 0.0)
+        turned = terms @ self.powers.mT * slopes.unsqueeze(1)
         return back * factors[..., :-1].unsqueeze(1) @ self.keep + turned @ self.pivot
 
     def record(self) -> Record:

@@ -24,7 +24,7 @@ def following(job: Job, announce: Callable[[str], None]) -> Iterator[Callable[[]
     process = subprocess.Popen(
         [*SERVE, str(job.folder), "--port", "0", *own], stderr=subprocess.PIPE, text=True
     )
-    reader = threading.Thread(target=lambda: announce(_first_words(process)))
+    reader = threading.Thread(target=_listen, args=(process, announce))
     reader.start()
     try:
         yield lambda: _wait(process)
@@ -34,6 +34,13 @@ def following(job: Job, announce: Callable[[str], None]) -> Iterator[Callable[[]
         reader.join()
         if process.stderr:
             process.stderr.close()
+
+
+def _listen(process: "subprocess.Popen[str]", announce: Callable[[str], None]) -> None:
+    """Announce it, and read on, so that it can always write."""
+    announce(_first_words(process))
+    for _ in process.stderr or ():
+        pass
 
 
 def _first_words(process: "subprocess.Popen[str]") -> str:

@@ -31,8 +31,10 @@ def test_what_takes_too_long_is_given_up_but_keeps_its_place():
     async def ask():
         free = threading.Event()
         capacity = Capacity("tests", running=1, waiting=0, seconds=0.05)
-        with pytest.raises(Problem, match=r"took longer than 0\.05 s"):
+        with pytest.raises(Problem, match=r"took longer than 0\.05 s") as caught:
             await capacity.run(free.wait)
+        assert caught.value.status == 504
+        assert "Retry-After" not in caught.value.headers  # to ask again is of no use
         assert capacity.taken == 1
         free.set()
         while capacity.taken:

@@ -7,6 +7,7 @@ import pytest
 import feynkac as fk
 from feynkac.interfaces.server.offer import make_offer
 from feynkac.interfaces.server.problems import Problem
+from feynkac.runs.artifact import MANIFEST
 
 
 def test_folders_of_one_name_are_numbered(folders, tmp_path):
@@ -43,3 +44,16 @@ def test_an_unknown_name_is_a_problem(folders):
     offer = make_offer([folders["put"]], fk.load)
     with pytest.raises(Problem, match="there is no solution 'heston'"):
         offer.find("heston")
+
+
+def test_a_run_that_cannot_be_loaded_does_not_hide_the_others(folders, tmp_path):
+    night = tmp_path / "night"
+    night.mkdir()
+    offer = make_offer([folders["put"], night], fk.load)
+    shutil.copy(folders["put"] / MANIFEST, night)  # finished, without weights
+    for _ in range(2):
+        offer.refresh()
+    assert list(offer.solutions) == ["put"]
+    problems = {run["id"]: run["problem"] for run in offer.listed_runs()}
+    assert problems["put"] is None
+    assert "weights" in problems["night"]

@@ -2,7 +2,8 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -51,19 +52,38 @@ Answering = Callable[[Served, B], dict[str, Any]]
 
 def make_app(offer: Offer, access: Access, pages: dict[str, Page] | None = None) -> Guard:
     """The application, guarded."""
-    app = FastAPI(title="feynkac", version=__version__, docs_url=None, redoc_url=None)
     counters = Counters()
     quick = Capacity("slices and Greeks", running=2, waiting=64, seconds=QUICK_SECONDS)
     jobs = Capacity("simulations and fits", running=2, waiting=8, seconds=JOB_SECONDS + 5.0)
+    lists = Capacity("lists", running=1, waiting=64, seconds=QUICK_SECONDS)
+    app = FastAPI(
+        title="feynkac",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_closing(quick, jobs, lists),
+    )
     values = Values(app, offer, counters, quick)
     _add_handlers(app)
     _add_status(app, offer, counters, (quick, jobs))
-    _add_listing(app, offer, jobs)
+    _add_listing(app, offer, jobs, lists)
     _add_value(app, values)
     _add_posts(app, offer, quick, jobs)
     _add_pages(app, read_pages() if pages is None else pages)
     app.openapi = functools.cache(lambda: openapi(app, offer))  # type: ignore[method-assign]
     return Guard(values, access, counters)
+
+
+def _closing(*capacities: Capacity) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """At the end, what waits does not begin."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        for capacity in capacities:
+            capacity.close()
+
+    return lifespan
 
 
 @dataclass(frozen=True)
@@ -149,10 +169,10 @@ def _add_status(
         return Response(text, media_type=METRICS)
 
 
-def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity) -> None:
+def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity, lists: Capacity) -> None:
     @app.get("/v1/solutions", summary="All solutions, their inputs and errors")
     async def solutions() -> Response:
-        await jobs.run(offer.refresh)
+        await lists.run(offer.refresh)
         return answer({"solutions": [one.description for one in offer.solutions.values()]})
 
     @app.get("/v1/solutions/{id}", summary="One solution")
@@ -183,8 +203,8 @@ def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity) -> None:
     @app.get("/v1/runs/{id}/progress", summary="Errors measured while a run trains")
     async def progress(id: str, request: Request, after: str = "0") -> Response:
         first = _query(request, "after", 0, 0)
-        await jobs.run(offer.refresh)
-        return answer(await jobs.run(lambda: offer.progress(id, first)))
+        await lists.run(offer.refresh)
+        return answer(await lists.run(lambda: offer.progress(id, first)))
 
 
 def _query(request: Request, name: str, default: int, low: int, high: int = 10**6) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from feynkac.interfaces.server.problems import busy
+from feynkac.interfaces.server.problems import busy, too_long
 
 T = TypeVar("T")
 
@@ -33,9 +33,7 @@ class Capacity:
         try:
             return await asyncio.wait_for(asyncio.shield(job), self.seconds)
         except TimeoutError:
-            raise busy(
-                f"the computation took longer than {self.seconds:g} s; ask for less.", 5
-            ) from None
+            raise too_long(self.seconds) from None
 
     def _release(self, job: "asyncio.Future[T]") -> None:
         self.taken -= 1

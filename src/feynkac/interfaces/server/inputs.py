@@ -6,7 +6,7 @@ torch. A request of a hundred points has no time for them.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
 from feynkac.families.names import Place
+from feynkac.families.reach import Reach
 from feynkac.interfaces.server.problems import Fault, Problem, bad_value
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 class Inputs:
     """The inputs of one solution."""
 
-    domain: Domain
+    reach: Reach
     places: dict[str, Place]
     low: Array
     high: Array
@@ -35,6 +36,19 @@ class Inputs:
     still: Array
     """Fixed values, NaN where an entry varies."""
 
+    @property
+    def domain(self) -> Domain:
+        """Where the network was trained."""
+        return self.reach.domain
+
+    def without_rule(self) -> "Inputs":
+        """The same for all of the box, whatever the family allows."""
+        return replace(self, reach=replace(self.reach, ruled=False))
+
+    def hold(self, found: Array) -> bool:
+        """Whether all inputs lie in the box.  Shape: `(…, dim)`."""
+        return bool(((found >= self.floor) & (found <= self.ceiling)).all())
+
     def flat(
         self,
         at: Mapping[str, Any],
@@ -43,7 +57,9 @@ class Inputs:
         extrapolate: bool = False,
         absent: Sequence[int] = (),
     ) -> Array:
-        """All inputs, inside the domain unless `extrapolate`.  Shape: `(…, dim)`.
+        """All inputs, inside the domain, or moved there by symmetries, unless `extrapolate`.
+
+        Shape: `(…, dim)`.
 
         Args:
             at: numbers or nested lists by name.
@@ -104,7 +120,9 @@ class Inputs:
         if extrapolate:
             good |= self.low < self.high
         if not good.all():
-            raise self._outside(found, good, field)
+            if not self._can_be_moved(found):
+                raise self._outside(found, good, field)
+            return found
         if extrapolate:
             return found
         np.maximum(found, self.low, out=found)
@@ -112,6 +130,11 @@ class Inputs:
         if self.domain.rule is not None:
             self._require_allowed(found, field)
         return found
+
+    def _can_be_moved(self, found: Array) -> bool:
+        """Whether symmetries lead into the domain, as from any level of prices."""
+        moved, _ = self.reach.moved(torch.as_tensor(found))
+        return bool(self.domain.contains(moved).all())
 
     def _outside(self, found: Array, good: NDArray[np.bool_], field: str) -> Problem:
         rows, bad = found.reshape(-1, len(self.low)), ~good.reshape(-1, len(self.low))
@@ -141,13 +164,14 @@ class Inputs:
         return [float(self.low[column]), float(self.high[column])]
 
 
-def make_inputs(domain: Domain) -> Inputs:
+def make_inputs(reach: Reach) -> Inputs:
     """What is looked up in every request, computed once."""
+    domain = reach.domain
     low, high = (side.numpy().astype(np.float64) for side in domain.bounds)
     names = [*domain.measures, *domain.entries]
     slack = ROUNDING * np.maximum(np.abs(low), np.abs(high))
     return Inputs(
-        domain,
+        reach,
         {name: domain.place(name) for name in names},
         low,
         high,

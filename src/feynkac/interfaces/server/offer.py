@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from feynkac.errors import ArtifactError
+from feynkac.errors import ArtifactError, FeynkacError
 from feynkac.interfaces.server.problems import Problem
 from feynkac.interfaces.server.served import Served
 from feynkac.runs.folder import RunFolder
@@ -24,6 +24,8 @@ class Offer:
     solutions: dict[str, Served] = field(default_factory=dict)
     runs: dict[str, RunFolder] = field(default_factory=dict)
     draining: Callable[[], bool] = lambda: False
+    faults: dict[str, str] = field(default_factory=dict)
+    """Why a run that has finished cannot be loaded."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, folder: Path) -> str:
@@ -40,8 +42,11 @@ class Offer:
     def refresh(self) -> None:
         """Take up the solutions of runs that have finished since."""
         with self._lock:
-            for name in [name for name in self.runs if name not in self.solutions]:
-                self._open(name)
+            for name in self.runs.keys() - self.solutions.keys() - self.faults.keys():
+                try:
+                    self._open(name)
+                except FeynkacError as error:
+                    self.faults[name] = str(error)
 
     def _open(self, name: str) -> None:
         if self.runs[name].finished:
@@ -58,7 +63,12 @@ class Offer:
     def listed_runs(self) -> list[dict[str, Any]]:
         """All runs and how far they are."""
         return [
-            {"id": name, "state": _state(run), "solution": self._solution(name)}
+            {
+                "id": name,
+                "state": _state(run),
+                "solution": self._solution(name),
+                "problem": self.faults.get(name),
+            }
             for name, run in self.runs.items()
         ]
 
@@ -72,6 +82,7 @@ class Offer:
             "id": name,
             "state": state,
             "solution": self._solution(name),
+            "problem": self.faults.get(name),
             "total": len(records),
             "after": after,
             "records": records[after:],

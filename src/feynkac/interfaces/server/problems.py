@@ -65,6 +65,11 @@ def busy(detail: str, seconds: int = 1) -> Problem:
     return Problem(503, detail, headers={"Retry-After": str(seconds)})
 
 
+def too_long(seconds: float) -> Problem:
+    """Status 504: to ask the same again is of no use."""
+    return Problem(504, f"the computation took longer than {seconds:g} s; ask for less.")
+
+
 def invalid(error: ValidationError) -> Problem:
     """From what pydantic found wrong with a body: 400 if it is not JSON, else 422."""
     found = error.errors(include_url=False, include_context=True)

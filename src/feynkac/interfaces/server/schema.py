@@ -47,7 +47,8 @@ REASONS = {
     "413": "The body is too large",
     "415": "The body is not application/json",
     "422": "A field is wrong; `errors` names it, its value and what is allowed",
-    "503": "Over capacity, or it took too long; Retry-After says when to try again",
+    "503": "Over capacity; Retry-After says when to try again",
+    "504": "It took too long; ask for less",
 }
 RANGES = {"output": (0, 10**6, 0), "after": (0, 10**6, 0)}
 """Of whole numbers in queries: lowest, highest, default."""

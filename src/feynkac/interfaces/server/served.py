@@ -5,7 +5,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from feynkac.families.names import label, parse_name
 from feynkac.interfaces.server.description import describe_solution, quantities
 from feynkac.interfaces.server.inputs import Array, Inputs, make_inputs
 from feynkac.interfaces.server.laws import parse_laws
-from feynkac.interfaces.server.problems import Fault, bad_value, busy
+from feynkac.interfaces.server.problems import Fault, bad_value, too_long
 from feynkac.interfaces.server.requests import (
     MOST_GRID,
     MOST_POINTS,
@@ -67,7 +67,7 @@ class Served:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", make_inputs(self.solution.family.domain))
+        object.__setattr__(self, "inputs", make_inputs(self.solution.reach))
 
     @functools.cached_property
     def description(self) -> Answer:
@@ -97,10 +97,11 @@ class Served:
     def value(self, flat: Array, closed_form: bool = False) -> Answer:
         """u."""
         rows = torch.as_tensor(flat.reshape(-1, flat.shape[-1]))
-        h = rows.to(torch.float32)
+        inside, factor = (rows, None) if self.inputs.hold(flat) else self.solution.reach.moved(rows)
+        h = inside.to(torch.float32)
         for stage in self._stages:
             h = stage(h)
-        found = h.numpy()
+        found = (h if factor is None else h * factor).numpy()
         shape = (*flat.shape[:-1], *((found.shape[-1],) if found.shape[-1] > 1 else ()))
         answer = {"value": found.reshape(shape)}
         if not closed_form:
@@ -122,7 +123,7 @@ class Served:
         others = {name: value for name, value in body.at.items() if name not in swept}
         grid = np.meshgrid(*axes, indexing="ij")
         moved = {axis.name: g.tolist() for axis, g in zip(body.over, grid, strict=True)}
-        box = replace(self.inputs, domain=self.inputs.domain.where(None))
+        box = self.inputs.without_rule()
         columns = [self.inputs.place(name, "over").columns.start for name in swept]
         if box.flat(others, MOST_GRID, absent=columns).ndim > 1:
             text = "at: a slice starts from one input; give one value per variable."
@@ -162,10 +163,12 @@ class Served:
             )
             raise bad_value(Fault("noise", body.noise, text))
         columns = free_columns(domain, body.free)
-        boxed = replace(self.inputs, domain=domain.where(None))
-        boxed.flat(body.known, MOST_QUOTES, "known", absent=columns)  # names field and range
         known = {name: np.asarray(value) for name, value in body.known.items()}
-        problem = solution.observe(body.free, body.values, known, noise=body.noise)
+        try:
+            problem = solution.observe(body.free, body.values, known, noise=body.noise)
+        except InputError:  # says the same without field and range
+            self.inputs.without_rule().flat(body.known, MOST_QUOTES, "known", absent=columns)
+            raise
         found = solution.calibrate(problem, confidence=body.confidence, seed=body.seed)
         fitted = found.residuals + problem.values
         answer = found.record() | {
@@ -260,8 +263,9 @@ class Served:
         """By name, for the network and, on request, the closed form."""
         solution = self._output(output)
         rows, lead = torch.as_tensor(flat.reshape(-1, flat.shape[-1])), flat.shape[:-1]
-        own = rows.to(solution.network.mean)
-        found = {name: self._table(solution.network, name, own, lead) for name in names}
+        within = self.inputs.hold(flat) and bool(self.inputs.domain.varies.all())
+        u, own = (solution.network, rows.to(solution.network.mean)) if within else (solution.u, rows)
+        found = {name: self._table(u, name, own, lead) for name in names}
         known = self._closed_form() if closed_form else None
         exact = None
         if known is not None:
@@ -270,15 +274,15 @@ class Served:
         return {"values": found, "closed_form": exact, "warnings": solution.warnings}
 
     def _table(self, u: Map, name: str, rows: Tensor, lead: tuple[int, ...]) -> Array:
-        domain, greek = self.inputs.domain, self._greek(name, "quantities")
+        where, greek = self.solution.reach, self._greek(name, "quantities")
 
         def ask(block: Tensor) -> Tensor:
             if name == "value":
                 with torch.no_grad():
                     return u(block).squeeze(-1)
             if greek is not None:
-                return greek_value(u, domain, greek, block)
-            return partial(u, domain, name.removeprefix("∂u/∂"), block)
+                return greek_value(u, where, greek, block)
+            return partial(u, where, name.removeprefix("∂u/∂"), block)
 
         found = over_rows(ask, rows).detach().numpy()
         return np.asarray(found.reshape((*lead, *found.shape[1:])))
@@ -326,7 +330,7 @@ def _deadline() -> Callable[[float], None]:
 
     def report(_: float) -> None:
         if time.monotonic() > end:
-            raise busy(f"the computation took longer than {JOB_SECONDS:g} s; ask for less.")
+            raise too_long(JOB_SECONDS)
 
     return report
 

@@ -8,9 +8,11 @@ from typing import Any
 import torch
 
 from feynkac import __version__
-from feynkac.analysis.rounding import number
+from feynkac.analysis.partials import has_slope
+from feynkac.analysis.rounding import FLOAT32, number, to_digit
 from feynkac.errors import InputError
 from feynkac.exporting.weights import weights_record
+from feynkac.families.family import outputs
 from feynkac.files import write_atomically
 from feynkac.interfaces.console import error_rows
 from feynkac.interfaces.server.requests import Axis, CertifyBody, GreeksBody, SliceBody
@@ -70,7 +72,7 @@ def report_data(solution: Solution, effort: Effort, report: Step) -> Data:
             "title": f"{manifest.family.name}: report of a run",
             "created": manifest.created,
             "version": __version__,
-            "solution": served.description,
+            "solution": served.description | {"greeks": _shown_greeks(served)},
             "network": network,
             "note": note,
             "settings": _settings(solution),
@@ -81,6 +83,13 @@ def report_data(solution: Solution, effort: Effort, report: Step) -> Data:
         }
     )
     return whole
+
+
+def _shown_greeks(served: Served) -> list[Data]:
+    """Those that the network alone gives: on the page nothing moves inputs along symmetries."""
+    domain = served.solution.family.domain
+    greeks: list[Data] = served.description["greeks"]
+    return [each for each in greeks if all(has_slope(domain, name) for name in each["of"])]
 
 
 def _network(solution: Solution) -> tuple[Data | None, str]:
@@ -119,7 +128,11 @@ def _slopes(served: Served) -> list[Data]:
         rows.append([name, *(number(float(v)) for v in (size.mean(), gap.mean(), gap.max()))])
     columns = ["quantity", "mean size", "mean error", "largest error"]
     note = f"Absolute errors against the closed form at {SAMPLE} random inputs."
-    return [_table("Values and derivatives", columns, rows, note)]
+    return [_table(f"Values and derivatives{_of_first(served)}", columns, rows, note)]
+
+
+def _of_first(served: Served) -> str:
+    return ", output 0" if outputs(served.solution.family) > 1 else ""
 
 
 def _certificates(served: Served) -> Data:
@@ -131,8 +144,8 @@ def _certificates(served: Served) -> Data:
     rows = [
         [
             _short_point(domain.named(row)),
-            f"{each['network']:.6g}",
-            f"{each['value']:.6g} ± {each['half_width']:.1g}",
+            to_digit(each["network"], max(each["half_width"], FLOAT32 * abs(each["network"]))),
+            f"{to_digit(each['value'], each['half_width'])} ± {each['half_width']:.2g}",
             f"{each['network'] - each['value']:+.1e}",
             str(each["paths"]),
         ]
@@ -141,7 +154,7 @@ def _certificates(served: Served) -> Data:
     columns = ["input", "network", "estimate", "difference", "paths"]
     sure = f"{100 * found[0]['confidence']:g} %"
     note = f"Independent simulations at random inputs, each with its interval of {sure} confidence."
-    return _table("Certificates", columns, rows, note)
+    return _table(f"Certificates{_of_first(served)}", columns, rows, note)
 
 
 def _short_point(at: Data) -> str:
