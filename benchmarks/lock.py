@@ -22,7 +22,7 @@ EXTRAS = ("dev", "plot", "uq", "ray", "serve", "onnx")
 BUILDING = ("hatchling",)
 TOP = """\
 # Every package that `make install` installs, with its version; `make lock` writes this file.
-# torch is pinned exactly: a fresh resolve of a range pulls several GB of CUDA packages.
+# torch is pinned exactly; that does not choose its CPU build, see docs/install.md.
 """
 
 

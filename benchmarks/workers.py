@@ -40,7 +40,8 @@ def speed(spec: str, method: str, steps: int, workers: int, folder: Path) -> flo
     run = make_run(family, method, settings)
     job = Job(spec, family, run, folder)
     distribute(job, lambda _progress: None)
-    return steps * samples(run) / job.execute().manifest.seconds
+    manifest = job.execute().manifest
+    return steps * samples(run) / (manifest.training_seconds or manifest.seconds)
 
 
 def model(spec: str, method: str) -> dict[str, float]:

@@ -131,9 +131,7 @@ def test_what_has_corners_is_not_radial(inside, dim):
     box = fk.Box(-1.0, 1.0, shape=(dim,))
     cornered = family(box, lambda x, p: inside(x).to(x.dtype), base=(fk.Jumps,))
     assert not is_radial(cornered)
-    ball = family(
-        box, lambda x, p: (square(x, p) < 0.3).to(x.dtype), base=(fk.Jumps,)
-    )
+    ball = family(box, lambda x, p: (square(x, p) < 0.3).to(x.dtype), base=(fk.Jumps,))
     assert is_radial(ball)
 
 

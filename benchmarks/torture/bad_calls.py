@@ -355,7 +355,7 @@ def _contradictions() -> Iterator[tuple[str, ...]]:
 
 BAD_CALLS = Promise(
     "bad calls",
-    "Bad input gets one sentence and the exit code 2, and nothing hangs.",
+    "Bad input gets an answer, never a traceback, and nothing hangs.",
     "Options, inputs, families, modules and files that are wrong, each in a process of its own; "
     f"a traceback, an exception's raw name, or no answer in {PATIENCE:g} seconds is a failure.",
     _try,

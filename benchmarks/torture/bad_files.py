@@ -173,7 +173,7 @@ MUTATIONS = Promise(
     "A file of a run that was altered is refused in one sentence, or reads as before; within "
     f"{LONGEST:g} second, and {LARGEST:g} MB.",
     "Bits, bytes and numbers changed, parts cut, inserted, deleted, repeated and exchanged, in "
-    f"each of: {', '.join(READERS)}.",
+    f"each of: {', '.join(READERS)}. What metrics.jsonl says is not compared: it is only shown.",
     _try,
 )
 

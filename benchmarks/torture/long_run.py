@@ -72,8 +72,9 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 LONG_RUN = Promise(
     "long run",
-    f"Memory grows by less than {LIMIT:g} MB per hour of training; no file handle is left open.",
+    f"Memory does not grow by {LIMIT:g} MB per hour of training; no file handle is left open.",
     "A training with five checkpoints a second and many evaluations; memory and handles four times "
-    "a second, the slope with its standard error. TORTURE_SECONDS=3600 makes it an hour.",
+    "a second; a failure is a slope that is larger by three standard errors. By default a minute; "
+    "TORTURE_SECONDS=3600 makes it an hour.",
     _try,
 )

@@ -18,8 +18,8 @@ TOP = """\
 
 What the program promises, how each promise is tried, and what came of it when it was last tried.
 `make torture` tries all of them, prints one line for each and writes this page; it takes an hour or
-more. `make torture-quick` tries about a tenth of the cases. What it finds is corrected
-and becomes a test.
+more. `make torture-quick` tries a tenth of the cases, or fewer. What it finds is corrected
+and becomes a test. What is not in the table has not been measured yet.
 
 The seconds are those of a machine with two cores that did other work as well.
 

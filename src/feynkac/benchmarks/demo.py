@@ -27,7 +27,7 @@ def run_demo(
         from feynkac.benchmarks.demo_figure import draw_price_and_greeks
         from feynkac.plotting.writing import write_figure
     except ModuleNotFoundError as error:
-        raise InputError('the demo draws figures; pip install "feynkac[plot]".') from error
+        raise InputError("the demo draws figures; install matplotlib.") from error
     solution = solve(
         BlackScholes(),
         method="fast",

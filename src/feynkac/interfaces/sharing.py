@@ -54,7 +54,7 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="Another address needs a token.")] = "127.0.0.1",
     token_file: Annotated[
-        Path | None, typer.Option(help="File with a token that all requests must carry.")
+        Path | None, typer.Option(help="File with a token that requests for data must carry.")
     ] = None,
     family: UserFamily = None,
 ) -> None:

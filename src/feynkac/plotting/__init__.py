@@ -9,8 +9,7 @@ try:
     import matplotlib as matplotlib
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "pictures need matplotlib, which is not installed; install the extra: "
-        'pip install "feynkac[plot]".',
+        "pictures need matplotlib, which is not installed; install it, or the extra `plot`.",
         name="matplotlib",
     ) from error
 

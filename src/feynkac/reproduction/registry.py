@@ -230,7 +230,7 @@ CLOSING = (
     "All of it is made by",
     "    feynkac reproduce all",
     "Run it again to resume it. `--full` takes the paper's scale, `--budget` another time, "
-    "`--seeds 0-3` the paper's seeds; each page has the command that makes it. Full-scale "
-    "trainings in `docs/results/trainings` are found without training. The seconds are those of "
+    "`--seeds 0-3` the paper's seeds; each page has the command that makes it, unless an earlier "
+    "version made it. The seconds are those of "
     "trainings and numbers whenever they were made; – where a page is older than their record.",
 )

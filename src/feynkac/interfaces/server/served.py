@@ -264,7 +264,9 @@ class Served:
         solution = self._output(output)
         rows, lead = torch.as_tensor(flat.reshape(-1, flat.shape[-1])), flat.shape[:-1]
         within = self.inputs.hold(flat) and bool(self.inputs.domain.varies.all())
-        u, own = (solution.network, rows.to(solution.network.mean)) if within else (solution.u, rows)
+        u, own = (
+            (solution.network, rows.to(solution.network.mean)) if within else (solution.u, rows)
+        )
         found = {name: self._table(u, name, own, lead) for name in names}
         known = self._closed_form() if closed_form else None
         exact = None
