@@ -150,6 +150,49 @@ def test_a_module_that_is_used_by_name_counts_whole(tmp_path, monkeypatch):
     assert found[0] != found[1]
 
 
+DEEP = {
+    "constants that are one object": ("A, B, C = True, False, True", "C = True", "C = False"),
+    "a table of functions": ("def f(x):\n    return x\n\nA = {'f': f}", "return x", "return -x"),
+    "an object": (
+        "class Curve:\n    def __init__(self, a):\n        self.a = a\n\nA = Curve(1.0)",
+        "Curve(1.0)",
+        "Curve(2.0)",
+    ),
+    "a partial function": (
+        "import functools\n\ndef f(a, x):\n    return a * x\n\nA = functools.partial(f, 1.0)",
+        "(f, 1.0)",
+        "(f, 2.0)",
+    ),
+    "a default argument": ("s = 1.0\n\ndef A(x, s=s):\n    return s * x", "s = 1.0", "s = 2.0"),
+    "a cached function": (
+        "import functools\n\n@functools.cache\ndef A(x):\n    return x",
+        "return x",
+        "return -x",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEEP)
+def test_what_constants_hold_counts(tmp_path, case):
+    top, old, new = DEEP[case]
+    found = []
+    for k, text in enumerate((top, top.replace(old, new), top)):
+        source = FAMILY.replace("from {helper} import pulled", text)
+        uses = "(A, B, C)" if "B" in top else "(A,)"
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        (folder / "deep.py").write_text(source.replace("return pulled(x)", f"return 0 * x, {uses}"))
+        found.append(fingerprint(type(find_family(f"{folder}/deep.py:Mine"))))
+    assert found[0] == found[2] != found[1]
+
+
+def test_two_lambdas_of_one_file_are_two(tmp_path):
+    top = "f = lambda x: 2 * x\ng = lambda x: 3 * x"
+    source = FAMILY.replace("from {helper} import pulled", top).replace("pulled(x)", "f(x)")
+    (tmp_path / "lambdas.py").write_text(source)
+    fingerprint(type(find_family(f"{tmp_path}/lambdas.py:Mine")))
+
+
 def test_a_class_from_inside_a_function_is_known_by_what_surrounds_it():
     def make(factor):
         @dataclass(frozen=True)
@@ -180,6 +223,18 @@ def test_without_source_the_byte_code_is_taken():
         return fingerprint(names["Typed"])
 
     assert typed("2.0") == typed("2.0") != typed("3.0")
+
+
+def test_without_source_constants_and_helpers_count_too():
+    def typed(factor, helper):
+        names = {"dataclass": dataclass, "fk": fk, "__name__": "prompt", "FACTOR": factor}
+        exec(f"def pulled(x):\n    return {helper}", names)
+        exec(PROMPT.replace("FACTOR * x", "FACTOR * pulled(x)"), names)
+        return fingerprint(names["Typed"])
+
+    assert typed(2.0, "x") == typed(2.0, "x")
+    assert typed(2.0, "x") != typed(3.0, "x")
+    assert typed(2.0, "x") != typed(2.0, "-x")
 
 
 def test_a_file_that_was_edited_after_its_import_is_refused(tmp_path, monkeypatch):

@@ -139,8 +139,8 @@ KILLS = Promise(
     "A killed run resumes, and its result is that of a run nobody disturbed, to the bit.",
     "Kills at random times, kills before or after every kind of fsync and rename, and kills of "
     "runs with a budget, whose recorded plan is then repeated from the start. Compared: all "
-    "weights, the history of losses and errors (with a budget: of losses), the files left. All crashes "
-    "are those of the paper's method on a small Black–Scholes network; the fast method is resumed in "
-    "the trial of NaNs.",
+    "weights, the history of losses and errors (with a budget: of losses), the files left. All "
+    "crashes are those of the paper's method on a small Black–Scholes network; the fast method is "
+    "resumed in the trial of NaNs.",
     _try,
 )

@@ -93,10 +93,10 @@ def _with_zero(family: Family, variable: str) -> None:
 
 EDGES = Promise(
     "numbers: edges",
-    "At $t = 0$ closed forms are $φ$; denormal times, corners of the domain and parameters that are "
-    "0 give finite numbers or one sentence; float64 stays float64.",
-    "Every closed form at six tiny times; drift, $φ$ and closed form of every built-in family at the "
-    "corners of its domain, and the family with each variable fixed at 0.",
+    "At $t = 0$ closed forms are $φ$; denormal times, corners of the domain and parameters that "
+    "are 0 give finite numbers or one sentence; float64 stays float64.",
+    "Every closed form at six tiny times; drift, $φ$ and closed form of every built-in family at "
+    "the corners of its domain, and the family with each variable fixed at 0.",
     _try_edges,
 )
 

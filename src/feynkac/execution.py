@@ -15,7 +15,7 @@ from feynkac.analysis.metrics import Errors
 from feynkac.analysis.rounding import error_text, number
 from feynkac.analysis.warnings import warnings_of
 from feynkac.clock import Allowance, Clock
-from feynkac.errors import FeynkacWarning
+from feynkac.errors import ArtifactError, FeynkacWarning
 from feynkac.evaluation import Evaluator
 from feynkac.families.family import Family
 from feynkac.files import tolerated
@@ -24,7 +24,7 @@ from feynkac.grids.table import Table
 from feynkac.phases import Phase, enter, heard, tell
 from feynkac.runs.artifact import Discretisation, make_manifest
 from feynkac.runs.folder import RunFolder
-from feynkac.runs.run import Decisions, Run, run_to_dict
+from feynkac.runs.run import Decisions, Run, record_family, run_to_dict
 from feynkac.runs.tracking import Tracker, tracking
 from feynkac.sampling.discretisation import pilot_bias
 from feynkac.sampling.generators import make_generator
@@ -45,6 +45,7 @@ SAVING = 0.05  # seconds
 FEWEST_STEPS = 10.0  # to begin with; the clock decides
 
 
+@torch.autocast("cpu", enabled=False)
 @torch.inference_mode(False)  # with gradients, whatever the caller does
 def execute(
     run: Run,
@@ -62,6 +63,11 @@ def execute(
     folder that all can read; the leader writes.
     """
     clock = clock or Clock()
+    if record_family(family).source != run.family.source:
+        raise ArtifactError(
+            f"the formulas of {run.family.name} have changed since this run was planned; run the "
+            "same command again."
+        )
     files = RunFolder(folder) if folder is not None else None
     if files and files.finished and not retrain:
         return _finished(run, family, files)
@@ -226,7 +232,8 @@ class _Execution:
             if heard():
                 tell(training_phase(progress, state.history[-1] if state.history else None))
             if tracker:
-                tracker.record(progress.step, _tracked(progress))
+                with tolerated():
+                    tracker.record(progress.step, _tracked(progress))
             return report(progress) if report else None
 
         def keep(pace: Pace) -> None:

@@ -27,6 +27,7 @@ from feynkac.training.settings import Training, one_sentence, resolve_device
 PILOT_SHARE = 0.13  # of a budget, for the choices of a method
 
 
+@torch.autocast("cpu", enabled=False)
 @torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
 def make_run(
     family: Family, method: Method | str, settings: dict[str, Any], folder: Path | None = None

@@ -126,8 +126,8 @@ class Solution(SolutionInference, Shown):
         """L1 error with its interval on fresh inputs, and its baselines.
 
         Args:
-            inputs: how many; by default 2^16 with a closed form (fewer if an input has more than 256
-                numbers), 1024 with a grid, else 512, or fewer if a path has many normals.
+            inputs: how many; by default 2^16 with a closed form (fewer if an input has more than
+                256 numbers), 1024 with a grid, else 512, or fewer if a path has many normals.
             paths: per input, if the reference is simulated; by default 2^14.
             seed: of the inputs and paths.
             scheme: of the simulated reference; by default the one trained with. Trained with a

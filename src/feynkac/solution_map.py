@@ -344,8 +344,9 @@ def extended(network: Network, reach: Reach, inputs: Tensor) -> Tensor:
     Shape: `(…, dim)` → `(…, outputs)`, in the network's dtype.
     """
     moved, factor = reach.moved(inputs)
-    values: Tensor = network(moved.to(network.mean))
-    return factor.to(values) * values
+    with torch.autocast(network.mean.device.type, enabled=False):  # it would cost most digits
+        values: Tensor = network(moved.to(network.mean))
+        return factor.to(values) * values
 
 
 def _columns(name: str, values: Tensor, rows: int) -> dict[str, Numbers]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from feynkac.errors import InputError
+from feynkac.files import sha256
 
 
 def import_file(location: str) -> ModuleType:
@@ -34,7 +35,10 @@ def import_file(location: str) -> ModuleType:
 
 @functools.lru_cache(maxsize=64)  # so that a class is defined once, however its file is named
 def _imported(path: Path, _changed: int, _size: int) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"feynkac_user_{path.stem}", path)
+    name = f"feynkac_user_{path.stem}"
+    if getattr(sys.modules.get(name), "__file__", str(path)) != str(path):  # of another folder
+        name += f"_{sha256(str(path).encode())[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} is not a Python file.")
     module = importlib.util.module_from_spec(spec)

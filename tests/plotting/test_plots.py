@@ -78,9 +78,6 @@ for ask in (lambda: solution.plot, lambda: fk.plot):
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
         said.stdout.splitlines()
-        == [
-            "pictures need matplotlib, which is not installed; "
-            'install the extra: pip install "feynkac[plot]".'
-        ]
+        == ["pictures need matplotlib, which is not installed; install it, or the extra `plot`."]
         * 2
     )

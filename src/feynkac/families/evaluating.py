@@ -14,7 +14,9 @@ from feynkac.families.family import Family
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Family)
-LIBRARY = ("feynkac.", "builtins", "abc")  # what does not change
+LIBRARY = ("feynkac.", "builtins", "abc", "torch", "numpy")  # what does not change
+INSTALLED = (*LIBRARY, "feynkac", "math", "scipy", "dataclasses")
+EMPTY = types.CellType()
 EQUAL = 1e-9  # relative difference of two formulas in float64 that counts as none
 
 
@@ -35,32 +37,62 @@ def once_per_family(find: Callable[Concatenate[F, P], T]) -> Callable[Concatenat
 
     @functools.wraps(find)
     def found(family: F, /, *rest: P.args, **named: P.kwargs) -> T:
+        known = constants(type(family))
         try:
-            hash(family)
+            hash((known, family))
         except TypeError:
             return find(family, *rest, **named)
-        return kept(constants(type(family)), family, *rest, **named)  # type: ignore[arg-type]
+        return kept(known, family, *rest, **named)  # type: ignore[arg-type]
 
     return found
 
 
-def constants(cls: type) -> tuple[tuple[str, Any], ...]:
-    """Numbers and texts outside a class that its formulas name: they may change in a notebook.
+def constants(cls: type) -> tuple[Any, ...]:
+    """Numbers, texts, arrays and functions that the formulas of a class use, which may change.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
         >>> constants(BlackScholes)
         ()
     """
-    own = [base for base in cls.__mro__ if not base.__module__.startswith(LIBRARY)]
-    found: dict[str, Any] = {}
-    for value in (value for base in own for value in vars(base).values()):
-        formula = inspect.unwrap(value) if callable(value) else None
-        if isinstance(formula, types.FunctionType):
-            named = (name for name in formula.__code__.co_names if name in formula.__globals__)
-            found |= {name: formula.__globals__[name] for name in named}
-    plain = (int, float, str, tuple)
-    return tuple((name, value) for name, value in found.items() if isinstance(value, plain))
+    found: list[Any] = []
+    seen: set[types.FunctionType] = set()
+
+    def follow(function: Any) -> None:
+        function = inspect.unwrap(function) if callable(function) else None
+        if not isinstance(function, types.FunctionType) or function in seen:
+            return
+        seen.add(function)
+        if function.__module__ and function.__module__.startswith(LIBRARY):
+            return
+        found.append((function.__code__, function.__defaults__))
+        cells = [cell for cell in function.__closure__ or () if cell != EMPTY]
+        names = [name for name in function.__code__.co_names if name in function.__globals__]
+        for value in (
+            *(function.__globals__[name] for name in names),
+            *(cell.cell_contents for cell in cells),
+        ):
+            note(value)
+
+    def note(value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            found.append((id(value), value._version))
+        elif isinstance(value, int | float | str | tuple | list | dict):
+            found.append(repr(value))
+        elif isinstance(value, types.ModuleType) and not value.__name__.startswith(INSTALLED):
+            for part in vars(value).values():
+                if (
+                    isinstance(part, int | float)
+                    or getattr(part, "__module__", "") == value.__name__
+                ):
+                    note(part)
+        else:
+            follow(value)
+
+    for base in (base for base in cls.__mro__ if not base.__module__.startswith(LIBRARY)):
+        for member in vars(base).values():
+            follow(member.fget if isinstance(member, property) else member)
+    return tuple(found)
 
 
 def equal(a: Tensor, b: Tensor) -> bool:

@@ -92,12 +92,15 @@ class CsvTracker:
     def record(self, step: int, figures: Figures) -> None:
         """Add a row, below the names of the columns."""
         text = io.StringIO()
-        with Path(self.path).open("a", encoding="utf-8") as file:
-            writer = csv.writer(text, lineterminator="\n")
-            if not file.tell():
-                writer.writerow(["step", *figures])
-            writer.writerow([step, *("" if v is None else v for v in figures.values())])
-            file.write(text.getvalue())  # whole rows, whatever happens
+        try:
+            with Path(self.path).open("a", encoding="utf-8") as file:
+                writer = csv.writer(text, lineterminator="\n")
+                if not file.tell():
+                    writer.writerow(["step", *figures])
+                writer.writerow([step, *("" if v is None else v for v in figures.values())])
+                file.write(text.getvalue())  # whole rows, whatever happens
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror or error}.") from error
 
     def finish(self) -> None:
         """Nothing is open."""

@@ -28,13 +28,15 @@ def deferred_interrupts() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before: dict[signal.Signals, Any] = {s: signal.getsignal(s) for s in SIGNALS}
+    handlers = {s: signal.getsignal(s) for s in SIGNALS}
+    before: dict[signal.Signals, Any] = {s: h for s, h in handlers.items() if h is not None}
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         stop.requested = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.SIGINT in before:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    for s in SIGNALS:
+    for s in before:  # one that another program installed stays
         signal.signal(s, ask)
     try:
         yield stop

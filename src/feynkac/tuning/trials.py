@@ -56,10 +56,22 @@ class Search:
     """Ranges by name."""
     domain: Annotated[dict[str, Any] | None, Field(exclude_if=lambda found: found is None)] = None
     """Where the family is solved, if not on its own domain; see `Family.on`."""
+    source: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Fingerprint of the family's formulas, if it is not built in."""
 
     def found(self) -> Family:
-        """The family itself."""
-        return as_trained(find_family(self.family, self.fields), self.domain)
+        """The family itself.
+
+        Raises:
+            ArtifactError: its formulas have changed since the search was begun.
+        """
+        family = as_trained(find_family(self.family, self.fields), self.domain)
+        if record_family(family).source != self.source:
+            raise ArtifactError(
+                f"the formulas of {self.family} have changed since this search was begun; run the "
+                "command again, which begins another one."
+            )
+        return family
 
     @property
     def folder_name(self) -> str:
@@ -107,8 +119,9 @@ def make_search(
         raise InputError(one_sentence(error)) from error
     space = find_method(method).space(found).narrowed(ranges)
     assert length.budget is not None
-    domain = record_family(found).domain
-    return Search(family, fields, method, length.budget, seed, space.record(), domain), space
+    known = record_family(found)
+    task = (family, fields, method, length.budget, seed, space.record())
+    return Search(*task, known.domain, known.source), space
 
 
 @plain_dataclass(frozen=True)
