@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from scipy import linalg
 
 import feynkac as fk
 from feynkac.analysis.estimators import still
@@ -17,7 +18,10 @@ from feynkac.families.squared_radius import squared_radius
 from feynkac.families.symmetry import is_radial
 from feynkac.grids.grid import Grid, read_grid, suits
 from feynkac.methods.fast.choose_scheme import choose_scheme
-from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
+from feynkac.preparation import make_run
+from feynkac.sampling.line_labels import _has_slopes
+from feynkac.sampling.path import integrates_noise, quieted
+from feynkac.sampling.schemes.gaussian import Coefficients, Gaussian, is_gaussian, transition
 
 BOX = {"t": fk.Box(0.1, 1.0), "sigma": fk.Box(0.1, 0.5)}
 POWER = 1.0
@@ -289,3 +293,111 @@ def test_a_discount_may_be_a_number():
         fk.Box(0.5, 1.5), square, base=(fk.ConstantDiscount,), discount_rate=lambda self, p: 0.05
     )
     require_sound(fading)
+
+
+def test_what_a_subclass_adds_is_earned():
+    """Formulas that integrate noise know nothing of a wall or of another payoff."""
+
+    @dataclass(frozen=True)
+    class DownAndOut(fk.Heston, fk.Absorbing):
+        def distance(self, x, p):
+            return (x[..., :1] / 80.0).log()
+
+    @dataclass(frozen=True)
+    class Well(fk.DoubleWell):
+        def initial(self, x, p):
+            return x[..., :1].square()
+
+    steps = fk.FamilySteps(steps=4)
+    assert integrates_noise(fk.Heston(), steps)
+    assert integrates_noise(fk.Heston().on(nu=0.3), steps)
+    assert not integrates_noise(DownAndOut(), steps)
+    assert quieted(fk.DoubleWell(dim=5), steps)
+    assert not quieted(Well(dim=5), steps)
+
+
+def test_coefficients_of_a_subclass_are_followed():
+    @dataclass(frozen=True)
+    class Seasonal(fk.BasketPut):
+        def drift(self, x, p):
+            return super().drift(x, p) + 0.1
+
+    with pytest.raises(InputError, match="is not affine-linear"):
+        fk.LogOde(steps=2).check(Seasonal())
+    assert not isinstance(choose_scheme(Seasonal(dim=1)), fk.LogOde)
+
+
+def test_paths_that_are_pushed_back_are_not_followed_by_their_coefficients_alone():
+    pushed = family(fk.Box(0.0, 1.0), square, base=(fk.Reflected,))
+    for scheme in (fk.EulerMaruyama(steps=4), fk.NinomiyaVictoir(steps=4), Gaussian()):
+        with pytest.raises(InputError, match="are pushed back"):
+            scheme.check(pushed)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"base": (fk.Source,), "source": lambda self, x, p: (square(x, p) > 2.0).to(x.dtype)},
+        {"base": (fk.Discount,), "discount": lambda self, x, p: (square(x, p) > 2.0).to(x.dtype)},
+        {"drift": lambda x, p: -(x - 1.0).sign()},
+    ],
+    ids=["source", "discount", "drift"],
+)
+def test_slopes_are_not_fitted_where_a_coefficient_jumps(members):
+    jumping = family(THREE, square, **members)
+    run = make_run(jumping, fk.Fast(scheme=fk.EulerMaruyama(steps=4)), {"steps": 1})
+    assert not run.method.slopes
+
+
+def test_slopes_of_exchangeable_entries_are_those_of_the_values():
+    """Values and slopes that the network is fitted to belong to one function of what it sees."""
+    uneven = fk.Rainbow(dim=2).on(sigma=fk.Box([0.1, 0.3], [0.2, 0.6]))
+    solution = fk.solve(uneven, steps=1, batch_size=16, evaluations=1)
+    network = solution.network.double()
+    inputs = uneven.domain.sample(6, torch.Generator().manual_seed(0), torch.float64)
+    inputs.requires_grad_()
+    weights = torch.linspace(0.5, 1.5, network.normalise(inputs).shape[-1], dtype=torch.float64)
+    seen = (network.normalise(inputs) * weights).sum()
+    (gradients,) = torch.autograd.grad(seen / network.unit(inputs).mean(), inputs)
+    found = network.slopes(inputs.detach(), gradients)
+    torch.testing.assert_close(found, weights.expand_as(found), rtol=1e-6, atol=1e-8)
+
+
+def test_a_payoff_of_a_parameter_has_slopes_in_it():
+    assert _has_slopes(
+        family(fk.Box(0.0, 1.0), lambda x, p: p.sigma * (x > 0.5).to(x.dtype), base=(fk.Jumps,))
+    )
+    assert not _has_slopes(
+        family(fk.Box(0.0, 1.0), lambda x, p: (x > p.sigma).to(x.dtype), base=(fk.Jumps,))
+    )
+
+
+def test_stiff_linear_equations_keep_their_covariance():
+    """A damped oscillator after thirty times of its damping, against SciPy's equation for Q."""
+    matrix = np.array([[0.0, 1.0], [-1.0, -10.0]])
+    noise = np.diag([0.1, 1.0])
+    law = transition(
+        Coefficients(*(torch.tensor(v)[None] for v in (matrix, np.zeros(2), noise))),
+        torch.ones(1, 2, dtype=torch.float64),
+        torch.full((1, 1), 3.0, dtype=torch.float64),
+    )
+    still_there = linalg.expm(3.0 * matrix)
+    forever = linalg.solve_continuous_lyapunov(matrix, -noise @ noise.T)
+    expected = forever - still_there @ forever @ still_there.T
+    found = (law.root @ law.root.mT)[0].numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(law.mean[0].numpy(), still_there @ np.ones(2), rtol=1e-9)
+
+
+def test_beyond_a_wall_slopes_are_those_of_its_value():
+    rod = family(
+        fk.Box(-2.0, 2.0),
+        lambda x, p: x.square(),
+        base=(fk.BoundaryValue,),
+        distance=lambda self, x, p: 1.0 - x.abs(),
+        boundary_value=lambda self, x, p: x.square(),
+    )
+    inputs = torch.tensor([[[1.5, 0.5, 0.3], [-1.8, 0.5, 0.3]]], dtype=torch.float64)
+    found = read_grid(rod, Grid((33,), 16), inputs)
+    assert found.value.flatten().tolist() == pytest.approx([2.25, 3.24])
+    assert found.space.flatten().tolist() == pytest.approx([3.0, -3.6])

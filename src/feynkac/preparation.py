@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from feynkac.checks.checkup import require_simulable, require_sound
-from feynkac.checks.discontinuity import undeclared_jump
+from feynkac.checks.discontinuity import coefficient_jumps, undeclared_jump
 from feynkac.checks.finding import Subject
 from feynkac.clock import Allowance
 from feynkac.errors import InputError
@@ -83,8 +83,12 @@ def make_run(
 
 
 def _jumps_undeclared(method: Method, family: Family) -> bool:
-    """Whether slopes would be wrong: φ jumps, and neither the family nor labels know it."""
-    sloped = isinstance(method, Fast) and method.slopes and not isinstance(method.noise, Lines)
-    if not sloped or jumps(family):
+    """Whether slopes would be wrong: a formula jumps, and neither family nor labels know it."""
+    if not (isinstance(method, Fast) and method.slopes):
         return False
-    return bool(undeclared_jump(Subject(family, method.scheme)).figures["jump"])
+    subject = Subject(family, method.scheme)
+    if any(coefficient_jumps(subject).figures.values()):
+        return True
+    if isinstance(method.noise, Lines) or jumps(family):
+        return False
+    return bool(undeclared_jump(subject).figures["jump"])

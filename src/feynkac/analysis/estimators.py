@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from feynkac.analysis.martingale import Control, controlled
-from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.affine_linear import is_affine
 from feynkac.families.capabilities import ExactSampler, OwnSteps
 from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.families.point import Point
@@ -294,7 +294,7 @@ def _scheme(family: Family, scheme: Scheme) -> Scheme:
         return Exact()
     if isinstance(family, OwnSteps):
         return FamilySteps(steps=FIRST_STEPS[weak_order(family, FamilySteps())])
-    if isinstance(family, AffineLinear) and scheme.order == 1:
+    if is_affine(family) and scheme.order == 1:
         return LogOde(steps=2)
     if isinstance(scheme, Extrapolated):  # of an even number
         return scheme.with_steps(max(2, 2 * (scheme.steps // 4)))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
+from feynkac.families.capabilities import BoundaryValue, Discount, Source
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
@@ -50,7 +51,7 @@ def declared_jump(subject: Subject) -> Finding:
 
 
 def coefficient_jumps(subject: Subject) -> Finding:
-    """μ and σ should not jump, or schemes lose their order."""
+    """Coefficients should not jump, or schemes lose their order, and slopes of labels are wrong."""
     family = subject.family
     start, end, p = segments(family, subject.scheme)
     ones = torch.ones(*start.shape[:-1], noise_dim(family), dtype=start.dtype)
@@ -58,11 +59,17 @@ def coefficient_jumps(subject: Subject) -> Finding:
         "μ": family.drift,
         "σ": lambda x, p: family.diffusion(x, ones.expand(-1, x.shape[1], -1), p),
     }
+    if isinstance(family, Discount):
+        coefficients["c"] = family.discount
+    if isinstance(family, Source):
+        coefficients["f"] = family.source
+    if isinstance(family, BoundaryValue) and family.domain.state_dim > 1:  # else a wall is a point
+        coefficients["g"] = family.boundary_value
     jumps = {name: largest_jump(f, start, end, p) for name, f in coefficients.items()}
     if jumping := [name for name, jump in jumps.items() if jump]:
         sentence = " and ".join(jumping) + (" jumps" if len(jumping) == 1 else " jump")
-        return Finding("note", f"{sentence} along paths", jumps)
-    return Finding("ok", "μ and σ are continuous along paths", jumps)
+        return Finding("note", f"{sentence} along paths: solve fits values only", jumps)
+    return Finding("ok", f"{', '.join(jumps)} are continuous along paths", jumps)
 
 
 def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:

@@ -34,3 +34,19 @@ class AffineLinear(Family):
         """
         along = (p.sigma[..., :-1] * dw[..., None, None, :]).sum(-1)
         return (along * x[..., None, :] + p.sigma[..., -1] * dw[..., None, :]).sum(-1)
+
+
+def is_affine(family: Family) -> bool:
+    """Whether the coefficients are those of `AffineLinear`, and no subclass has changed them.
+
+    Example:
+        >>> from feynkac.families.models.basket_put import BasketPut
+        >>> is_affine(BasketPut())
+        True
+    """
+    cls = type(family)
+    return (
+        isinstance(family, AffineLinear)
+        and cls.drift is AffineLinear.drift
+        and cls.diffusion is AffineLinear.diffusion
+    )

@@ -29,6 +29,7 @@ from feynkac.grids.march import march
 from feynkac.grids.reading import Reading, read
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.reference import Estimate
+from feynkac.sampling.schemes.fields import pullback
 from feynkac.threads import using_threads
 
 VALUES_AT_ONCE = 2**17  # of one time: 1 MB
@@ -156,15 +157,17 @@ def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:
 
 
 def _beyond_walls(family: Absorbing, inputs: Tensor, found: Reading) -> Reading:
-    """Paths that start beyond a wall have met it: u is its value there, and flat."""
+    """Paths that start beyond a wall have met it: u is its value there, and flat in t."""
     x, _, p = family.domain.split(inputs)  # type: ignore[attr-defined]
     out = (family.distance(x, p) <= 0).any(-1, keepdim=True)
-    value = torch.zeros_like(found.value)
+    value, slope = torch.zeros_like(found.value), torch.zeros_like(found.space)
     if isinstance(family, BoundaryValue):
-        value = family.boundary_value(x, p).expand_as(value)
+        value, pull = pullback(lambda y: family.boundary_value(y, p).expand_as(found.value), x)
+        units = torch.eye(value.shape[-1], dtype=value.dtype)
+        slope = torch.stack([pull(unit.expand_as(value)) for unit in units], -1)
     return Reading(
         torch.where(out, value, found.value),
-        found.space.masked_fill(out.unsqueeze(-1), 0.0),
+        torch.where(out.unsqueeze(-1), slope, found.space),
         found.time.masked_fill(out, 0.0),
     )
 

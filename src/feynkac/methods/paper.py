@@ -13,7 +13,7 @@ from typing import Self
 from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Allowance
-from feynkac.families.capabilities import ExactSampler
+from feynkac.families.capabilities import ExactSampler, OwnSteps, Reflected
 from feynkac.families.family import Family
 from feynkac.families.models.basket_put import BasketPut
 from feynkac.families.models.black_scholes import BlackScholes
@@ -28,6 +28,8 @@ from feynkac.networks.network import Network
 from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
+from feynkac.sampling.schemes.family_steps import FamilySteps
+from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.training.objective import MeanSquare
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.schedules import StepDecay
@@ -108,7 +110,9 @@ class Paper(Method):
     ) -> Self:
         """What is open, as in Table 5; there are no pilots."""
         proposed = column(family)
-        scheme = Exact() if isinstance(family, ExactSampler) else EulerMaruyama(steps=25)
+        scheme: Scheme = Exact() if isinstance(family, ExactSampler) else EulerMaruyama(steps=25)
+        if isinstance(family, Reflected) and isinstance(family, OwnSteps):
+            scheme = FamilySteps(steps=25)
         return replace(
             self,
             architecture=self.architecture or proposed.architecture,

@@ -103,10 +103,11 @@ class Network(nn.Module):
 
         Shape: `(N, dim)` → `(N, seen)`.
         """
-        columns = self.reduction(inputs)
-        found = self.reduction.slopes(inputs, gradients) * self.columns.stretch(columns, self.std)
+        columns, found = self.reduction(inputs), self.reduction.slopes(inputs, gradients)
         if self.places:
-            found = found.gather(-1, order_of(columns, self.places))
+            order = order_of(columns, self.places)
+            columns, found = columns.gather(-1, order), found.gather(-1, order)
+        found = found * self.columns.stretch(columns, self.std)
         return found if self.directions is None else found @ self.directions
 
     def slopes_along(

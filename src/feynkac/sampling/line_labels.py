@@ -215,10 +215,11 @@ def _at_nodes(bundle: Bundle, leaf: Tensor, nodes: Tensor) -> tuple[Tensor, Tens
 
 
 def _has_slopes(family: Family) -> bool:
-    """Whether φ depends on x otherwise than by comparisons."""
-    x, t, p = family.domain.split(family.domain.mean.unsqueeze(0))
+    """Whether φ depends on x or on parameters otherwise than by comparisons."""
     with torch.enable_grad():
-        value: Tensor = family.initial(x.detach().requires_grad_(), timed(family, p, t))
+        leaf = family.domain.mean.unsqueeze(0).clone().requires_grad_()
+        x, t, p = family.domain.split(leaf)
+        value: Tensor = family.initial(x, timed(family, p, t))
         return value.requires_grad
 
 

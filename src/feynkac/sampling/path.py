@@ -14,6 +14,7 @@ that where the line from the start to the mirrored end crosses it. With walls th
 """
 
 from collections.abc import Iterator
+import functools
 from typing import NamedTuple, TypeGuard
 
 import torch
@@ -39,6 +40,13 @@ from feynkac.sampling.schemes.fields import pullback
 from feynkac.sampling.schemes.scheme import Scheme
 
 
+EARNING = (
+    *("initial", "discount", "discount_rate", "source", "distance", "boundary_value"),
+    *("drift", "diffusion", "step", "exact"),
+)
+"""Formulas of what a path earns."""
+
+
 class PathState(NamedTuple):
     """A path at one time: state `(…, d)`, time left `(…, 1)`, W `(…, 1)`, G `(…, outputs)`."""
 
@@ -58,12 +66,26 @@ def ends_only(family: Family) -> bool:
 
 def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[ConditionalMean]:
     """Whether the label is a mean over a part of the noise, in closed form."""
-    return isinstance(family, ConditionalMean) and isinstance(scheme, FamilySteps)
+    known = isinstance(family, ConditionalMean) and isinstance(scheme, FamilySteps)
+    return known and _knows_all(family, "expected")
 
 
 def controls_noise(family: Family, scheme: Scheme) -> TypeGuard[ControlVariate]:
     """Whether the label has a control variate."""
-    return isinstance(family, ControlVariate) and isinstance(scheme, FamilySteps)
+    known = isinstance(family, ControlVariate) and isinstance(scheme, FamilySteps)
+    return known and _knows_all(family, "controlled")
+
+
+@functools.cache
+def _written_in(cls: type, name: str) -> type | None:
+    return next((base for base in cls.__mro__ if name in vars(base)), None)
+
+
+def _knows_all(family: Family, formula: str) -> bool:
+    """Whether no subclass of the one that wrote `formula` has changed what it is made of."""
+    writer = _written_in(type(family), formula)
+    owners = (_written_in(type(family), name) for name in EARNING)
+    return writer is not None and all(o is None or issubclass(writer, o) for o in owners)
 
 
 def quieted(family: Family, scheme: Scheme) -> bool:

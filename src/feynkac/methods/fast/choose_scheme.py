@@ -9,7 +9,7 @@ from math import isfinite
 import torch
 
 from feynkac.clock import Allowance
-from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.affine_linear import is_affine
 from feynkac.families.capabilities import (
     Absorbing,
     ExactSampler,
@@ -38,7 +38,7 @@ from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
 from feynkac.sampling.schemes.geometric import Geometric, is_geometric
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
@@ -104,7 +104,8 @@ def suitable_scheme(family: Family) -> Scheme:
         return FamilySteps(steps=1 if weak_order(family, FamilySteps()) is None else 4)
     if isinstance(family, ExactSampler) and not isinstance(family, TimeDependent):
         return Exact()
-    if isinstance(family, AffineLinear):
+    require_free(family)
+    if is_affine(family):
         return LogOde(steps=2)
     if ends_only(family) and is_gaussian(family):
         return Gaussian()

@@ -81,6 +81,9 @@ def random_mix(
     return signs if relative is None else signs / relative
 
 
+ROUNDING, LEAST_SCALE = 1e-5, 1e-4  # of a component's size, and of the largest scale: the least
+
+
 @dataclass(frozen=True)
 class PathData:
     """Labels from paths."""
@@ -175,7 +178,9 @@ def measure_scales(
     if problem := bad_label(batch._replace(gradients=None), data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
     values = batch.values / network.unit(batch.inputs)
-    shift, scale = values.mean(0), values.std(0).clamp_min(1e-12)
+    shift, scale = values.mean(0), values.std(0)
+    rounding = torch.maximum(ROUNDING * values.abs().amax(0), LEAST_SCALE * scale.max())
+    scale = scale.maximum(rounding).clamp_min(1e-12)
     slopes = data.slopes(network, batch).values / scale.mean()
     rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
     trusted = data.trusted(network, generator)

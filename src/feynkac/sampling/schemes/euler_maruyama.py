@@ -11,13 +11,13 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.affine_linear import is_affine
 from feynkac.families.family import Family
 from feynkac.families.layout import coordinates_first
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.affine_flow import compiled_for, euler_steps
 from feynkac.sampling.schemes.fields import ito_fields
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 COMPILED_STEPS = 5  # in one loop
 
@@ -42,7 +42,7 @@ class EulerMaruyama(Scheme):
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         h = t / self.steps
-        if isinstance(family, AffineLinear) and _several_per_input(x, p, z):
+        if is_affine(family) and _several_per_input(x, p, z):
             return _affine(x, h, p, z)
         root = h.sqrt()
         x = coordinates_first(x.expand(*z.shape[1:-1], -1))
@@ -54,7 +54,8 @@ class EulerMaruyama(Scheme):
         return x
 
     def check(self, family: Family) -> None:
-        """Any family will do."""
+        """Any family will do whose paths are free."""
+        require_free(family)
 
 
 def _several_per_input(x: Tensor, p: Params, z: Tensor) -> bool:

@@ -7,6 +7,7 @@ diagonal, everything is an elementary function of its entries; otherwise it is r
 exponential of a block matrix, as Van Loan does.
 """
 
+import math
 from typing import Annotated, NamedTuple
 
 import torch
@@ -20,7 +21,7 @@ from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 TRIALS = 32
 FAR = 30.0  # standard deviations away, where coefficients must still be affine
@@ -53,6 +54,7 @@ class Gaussian(Scheme):
 
     def check(self, family: Family) -> None:
         """μ must be affine and σ constant."""
+        require_free(family)
         if not is_gaussian(family):
             raise InputError(
                 f"{type(family).__name__} is not Gaussian: the scheme needs an affine drift, "
@@ -122,17 +124,22 @@ def _growth(rate: Tensor, t: Tensor) -> Tensor:
 def _by_exponential(
     given: Coefficients, spread: Tensor, x: Tensor, t: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Mean and Q from  exp(t [[A, σσ*, b], [0, −A*, 0], [0, 0, 0]])."""
+    """Mean and Q from  exp(h [[A, σσ*, b], [0, −A*, 0], [0, 0, 0]]),  h doubled up to t."""
     d = x.shape[-1]
     matrix = given.matrix
     zero, column = torch.zeros_like(matrix), given.constant.unsqueeze(-1)
     upper = torch.cat([matrix, spread, column], dim=-1)
     middle = torch.cat([zero, -matrix.mT, torch.zeros_like(column)], dim=-1)
     whole = torch.cat([upper, middle, torch.zeros_like(upper[..., :1, :])], dim=-2)
-    found = torch.linalg.matrix_exp(whole * t.unsqueeze(-1))
-    flow, mixed = found[..., :d, :d], found[..., :d, d : 2 * d]
-    mean = (flow * x.unsqueeze(-2)).sum(-1) + found[..., :d, -1]
-    covariance = mixed @ flow.mT
+    size = float((matrix * t.unsqueeze(-1)).detach().abs().sum(-1).max())
+    halvings = max(0, math.ceil(math.log2(size))) if size > 1.0 else 0  # blocks grow as e^size
+    found = torch.linalg.matrix_exp(whole * (t.unsqueeze(-1) / 2**halvings))
+    flow, shift = found[..., :d, :d], found[..., :d, -1:]
+    covariance = found[..., :d, d : 2 * d] @ flow.mT
+    for _ in range(halvings):
+        covariance = covariance + flow @ covariance @ flow.mT
+        flow, shift = flow @ flow, shift + flow @ shift
+    mean = (flow * x.unsqueeze(-2)).sum(-1) + shift.squeeze(-1)
     return mean, 0.5 * (covariance + covariance.mT)
 
 

@@ -20,7 +20,7 @@ from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 TRIALS = 32
 ENTRIES_AT_ONCE = 2**22  # of σ: memory
@@ -50,6 +50,7 @@ class Geometric(Scheme):
 
     def check(self, family: Family) -> None:
         """μ and σ must be proportional to the state."""
+        require_free(family)
         if not is_geometric(family):
             raise InputError(
                 f"{type(family).__name__} is no geometric Brownian motion: Geometric needs μ and σ "

@@ -20,12 +20,12 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.affine_linear import is_affine
 from feynkac.families.family import Family
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.affine_flow import compiled_for, exponential
 from feynkac.sampling.schemes.fields import affine_fields
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 SUBSTEPS = 2  # e^L = (e^{L/2})²: the series of e^L itself would need more terms
 
@@ -70,8 +70,9 @@ class LogOde(Scheme):
         return state.mT.reshape(*lead, paths, dim)
 
     def check(self, family: Family) -> None:
-        """The family must be an `AffineLinear`."""
-        if not isinstance(family, AffineLinear):
+        """The family must be an `AffineLinear` with coefficients as written there."""
+        require_free(family)
+        if not is_affine(family):
             raise InputError(
                 f"{type(family).__name__} is not affine-linear, so its brackets are not matrices; "
                 "use NinomiyaVictoir(steps=4)."

@@ -22,7 +22,7 @@ from feynkac.errors import InputError
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.point import Params
 from feynkac.sampling.schemes.fields import commutator, derivative, noise_kind
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -59,6 +59,7 @@ class Milstein(Scheme):
 
     def check(self, family: Family) -> None:
         """The noise must commute, as declared or at a few random points of the domain."""
+        require_free(family)
         if noise_kind(family) == "general":
             raise InputError(
                 f"Milstein expects noise that commutes, but that of {type(family).__name__} does "

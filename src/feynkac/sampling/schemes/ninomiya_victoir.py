@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.affine_linear import AffineLinear
+from feynkac.families.affine_linear import is_affine
 from feynkac.families.family import Family
 from feynkac.families.layout import coordinates_first
 from feynkac.families.point import Params
@@ -36,7 +36,7 @@ from feynkac.sampling.schemes.fields import (
     noise_kind,
     stratonovich_drift,
 )
-from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -69,7 +69,7 @@ class NinomiyaVictoir(Scheme):
         Shape: x `(…, 1, d)`, t `(…, 1, 1)`, z `(2 steps, …, K, d)` → `(…, K, d)`.
         """
         h = t / self.steps
-        affine = isinstance(family, AffineLinear)
+        affine = is_affine(family)
         fields: Fields = AffineFields(p) if affine else SmoothFields(family, p, self.noise)
         x = coordinates_first(x.expand(*z.shape[1:-1], -1))
         normals, coins = z[: self.steps], z[-self.steps :]
@@ -81,7 +81,8 @@ class NinomiyaVictoir(Scheme):
         return x
 
     def check(self, family: Family) -> None:
-        """Any family will do, unless its noise is relied on."""
+        """Any family will do whose paths are free, unless its noise is relied on."""
+        require_free(family)
         kinds = get_args(NoiseKind)
         found = noise_kind(family) if self.noise != "general" else self.noise
         if kinds.index(found) < kinds.index(self.noise):

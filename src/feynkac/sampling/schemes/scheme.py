@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
+from feynkac.errors import InputError
+from feynkac.families.capabilities import Reflected
 from feynkac.families.family import Family
 from feynkac.families.point import Params
 from feynkac.parts import Part
@@ -55,3 +57,17 @@ class Scheme(Part):
     @abstractmethod
     def check(self, family: Family) -> None:
         """Raise `InputError` if this scheme cannot simulate `family`."""
+
+
+def require_free(family: Family) -> None:
+    """Refuse families whose paths are pushed back, where only μ and σ are followed.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> require_free(BlackScholes())
+    """
+    if isinstance(family, Reflected):
+        raise InputError(
+            f"the paths of {type(family).__name__} are pushed back, which its drift and diffusion "
+            "do not say; give it steps of its own (OwnSteps), which may read p.t."
+        )
