@@ -13,8 +13,8 @@ of the path, so that pathwise derivatives hold. What meets a wall gains g at the
 that where the line from the start to the mirrored end crosses it. With walls the weak order is 1.
 """
 
-from collections.abc import Iterator
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple, TypeGuard
 
 import torch
@@ -38,7 +38,6 @@ from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import pullback
 from feynkac.sampling.schemes.scheme import Scheme
-
 
 EARNING = (
     *("initial", "discount", "discount_rate", "source", "distance", "boundary_value"),
