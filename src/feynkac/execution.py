@@ -45,7 +45,6 @@ SAVING = 0.05  # seconds
 FEWEST_STEPS = 10.0  # to begin with; the clock decides
 
 
-@torch.autocast("cpu", enabled=False)
 @torch.inference_mode(False)  # with gradients, whatever the caller does
 def execute(
     run: Run,
@@ -77,7 +76,8 @@ def execute(
             files.clear()
         if files and files.finished and team.size == 1:  # by another process, just now
             return _finished(run, family, files)
-        return _Execution(run, family, files, clock, team).complete(report, tracker)
+        with torch.autocast("cpu", enabled=False):  # likewise
+            return _Execution(run, family, files, clock, team).complete(report, tracker)
 
 
 def _finished(run: Run, family: Family, files: RunFolder) -> Solution:

@@ -30,8 +30,11 @@ from feynkac.errors import InputError
 from feynkac.files import sha256
 
 NOTEBOOKS = ("<", "/tmp/ipykernel_")  # where their cells say they are
-PLAIN = bool | int | float | complex | str | bytes | None
-DATA = PLAIN | dict | list | tuple | set | frozenset | torch.Tensor | np.ndarray | np.generic
+NUMBERS = (
+    *(bool, int, float, complex, str, bytes, type(None)),
+    *(torch.Tensor, np.ndarray, np.generic),
+)
+DATA = (*NUMBERS, dict, list, tuple, set, frozenset)
 
 
 def fingerprint(cls: type) -> str:
@@ -56,7 +59,7 @@ class _Pieces:
 
     def add(self, value: Any, name: str = "") -> None:
         """What `value` is made of, if a user made it."""
-        if isinstance(value, PLAIN | torch.Tensor | np.ndarray | np.generic):
+        if isinstance(value, NUMBERS):
             self.texts.append(f"{name} = {_constant(value)}")
             return
         if id(value) in self._seen:
@@ -98,8 +101,8 @@ class _Pieces:
         else:
             self.add(kind)
             for key, part in sorted(getattr(value, "__dict__", {}).items()):
-                if users or isinstance(part, PLAIN | torch.Tensor | np.ndarray | np.generic):
-                    self.add(part, str(key))
+                if not key.startswith("__") and (users or isinstance(part, NUMBERS)):
+                    self.add(part, key)
 
     def _add_module(self, module: types.ModuleType) -> None:
         """All of it, and what it uses of others; a namespace has only its parts."""

@@ -27,7 +27,6 @@ from feynkac.training.settings import Training, one_sentence, resolve_device
 PILOT_SHARE = 0.13  # of a budget, for the choices of a method
 
 
-@torch.autocast("cpu", enabled=False)
 @torch.inference_mode(False)  # and with gradients, whatever the caller does: pilots need them
 def make_run(
     family: Family, method: Method | str, settings: dict[str, Any], folder: Path | None = None
@@ -61,7 +60,8 @@ def make_run(
         share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
         device = resolve_device(conduct.device)
         allowance = Allowance(share)
-        resolved = method.resolve(family, allowance, device)
+        with torch.autocast("cpu", enabled=False):
+            resolved = method.resolve(family, allowance, device)
         if resolved.grid is None:
             enter("checking its paths")
             require_simulable(family, resolved.scheme)
