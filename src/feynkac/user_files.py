@@ -4,7 +4,7 @@ import functools
 import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from feynkac.errors import InputError
 from feynkac.files import sha256
@@ -33,6 +33,12 @@ def import_file(location: str) -> ModuleType:
         raise InputError(f"{location} fails on import: {type(error).__name__}: {error}") from error
 
 
+def source_code(path: Path) -> CodeType:
+    """The file as a program."""
+    text = importlib.util.decode_source(path.read_bytes())
+    return compile(text, str(path), "exec", dont_inherit=True)
+
+
 @functools.lru_cache(maxsize=64)  # so that a class is defined once, however its file is named
 def _imported(path: Path, _changed: int, _size: int) -> ModuleType:
     name = f"feynkac_user_{path.stem}"
@@ -44,7 +50,7 @@ def _imported(path: Path, _changed: int, _size: int) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(source_code(path), vars(module))  # what is written, and no cache of an older text
     except BaseException:
         del sys.modules[spec.name]
         raise

@@ -114,15 +114,19 @@ def test_a_jump_that_is_declared_is_looked_for():
 @pytest.mark.parametrize(
     ("members", "verdict", "sentence"),
     [
-        ({}, "ok", "μ and σ are continuous along paths"),
-        ({"drift": lambda s, x, p: 0.1 * x.sign()}, "note", "μ jumps along paths"),
+        ({}, "ok", "μ, σ are continuous along paths"),
+        (
+            {"drift": lambda s, x, p: 0.1 * x.sign()},
+            "note",
+            "μ jumps along paths: solve fits values only",
+        ),
         (
             {
                 "drift": lambda s, x, p: 0.1 * x.sign(),
                 "diffusion": lambda s, x, dw, p: (1.0 + (x > 0)) * dw,
             },
             "note",
-            "μ and σ jump along paths",
+            "μ and σ jump along paths: solve fits values only",
         ),
     ],
 )

@@ -103,7 +103,7 @@ def test_no_control_is_trained_where_plain_paths_do(put, first_certificate):
 def test_a_control_is_trained_where_they_do_not(put, first_certificate, monkeypatch):
     from feynkac.interfaces import asking
 
-    monkeypatch.setattr(asking, "_too_wide", lambda _solution, _found: True)
+    monkeypatch.setattr(asking, "_too_wide", lambda *_: True)
     options = ["--certify", "--control-budget", "2s"]
     result = shown("query", put, "--at", AT, *options)
     assert "plain paths are too noisy: training a control (2s)" in result.stderr

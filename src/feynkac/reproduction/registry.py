@@ -232,5 +232,7 @@ CLOSING = (
     "Run it again to resume it. `--full` takes the paper's scale, `--budget` another time, "
     "`--seeds 0-3` the paper's seeds; each page has the command that makes it, unless an earlier "
     "version made it. The seconds are those of "
-    "trainings and numbers whenever they were made; – where a page is older than their record.",
+    "trainings and numbers whenever they were made; – where a page is older than their record. "
+    "Tables 1 and 4 show the fast method before its networks used symmetries; the README has newer "
+    "figures.",
 )
