@@ -2,105 +2,81 @@
 
 python benchmarks/phone.py [--site site]  (needs chromium; `make docs` builds the site)
 
-Chromium loads every page into a frame of 390 × 844 pixels, from a server on this machine alone. An
-element counts if it reaches beyond the right edge and is not inside a box that scrolls. A formula
-is text if a sign that prose has not stands outside code and outside what KaTeX has rendered.
+Chromium opens every page at 390 × 844 pixels, from a server on this machine alone. An element
+counts if it reaches beyond the right edge and is not inside a box that scrolls. A formula is text
+if a sign that prose has not stands outside code and outside what KaTeX has rendered.
 """
 
 import argparse
 import functools
-import html
 import http.server
-import json
-import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
+
 WIDTH, HEIGHT = 390, 844
-MILLISECONDS_PER_PAGE = 4000
-BATCH = 12  # pages that one browser opens
-PROBE = """<!doctype html><body><iframe id="phone" style="width:WIDTHpx;height:HEIGHTpx;border:0">
-</iframe><pre id="found"></pre><script>
-const SIGN = /[Α-Ωα-ω∂∇∫∑√‖²³⁰-⁹₀-₉ᵢⱼ½⟨⟩∞]|\\b[a-zA-Z]_[a-zA-Z{]|\\^\\{/;
-const pages = PAGES, frame = document.getElementById("phone"), found = {};
-function scrolls(element, root) {
-  for (let box = element.parentElement; box && box !== root; box = box.parentElement) {
-    const style = frame.contentWindow.getComputedStyle(box);
-    if (["auto", "scroll"].includes(style.overflowX)) return true;
-    if (style.overflowX === "hidden" && box.clientWidth <= 1) return true;
+LOOK = r"""() => {
+const SIGN = /[Α-Ωα-ω∂∇∫∑√‖²³⁰-⁹₀-₉ᵢⱼ½⟨⟩∞]|\b[a-zA-Z]_[a-zA-Z{]|\^\{/;
+const body = document.body, wide = [], text = [];
+function scrolls(element) {
+  for (let box = element.parentElement; box && box !== body; box = box.parentElement) {
+    const { overflowX } = getComputedStyle(box);
+    if (["auto", "scroll"].includes(overflowX)) return true;
+    if (overflowX === "hidden" && box.clientWidth <= 1) return true;
   }
   return false;
 }
 function hidden(element) {
-  return !element.checkVisibility({visibilityProperty: true}) ||
-    element.closest(".md-sidebar, .md-search, .md-header, [hidden]");
+  return !element.checkVisibility({ visibilityProperty: true }) ||
+    element.closest(".md-sidebar, .md-search, .md-header, [hidden], .katex svg");
 }
-function asText(body) {
-  const found = [], texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const place = texts.currentNode.parentElement;
-    if (place.closest("article") && SIGN.test(texts.currentNode.data) &&
-        !place.closest("code, pre, script, style, .katex"))
-      found.push(texts.currentNode.data.trim());
-  }
-  return found;
+for (const element of body.querySelectorAll("*")) {
+  const box = element.getBoundingClientRect();
+  if (box.width > 0 && box.right > innerWidth + 1 && !hidden(element) && !scrolls(element))
+    wide.push(element.tagName.toLowerCase() + "." + element.className);
 }
-function look() {
-  const body = frame.contentDocument.body, wide = [];
-  for (const element of body.querySelectorAll("*")) {
-    const box = element.getBoundingClientRect();
-    if (box.width > 0 && box.right > WIDTH + 1 && !hidden(element) && !scrolls(element, body))
-      wide.push(element.tagName.toLowerCase() + "." + element.className);
-  }
-  const errors = body.querySelectorAll(".katex-error").length;
-  const formulas = body.querySelectorAll(".katex").length;
-  const scroll = frame.contentDocument.documentElement.scrollWidth;
-  return {wide, scroll, errors, formulas, text: asText(body)};
+const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+while (texts.nextNode()) {
+  const place = texts.currentNode.parentElement;
+  if (place.closest("article") && SIGN.test(texts.currentNode.data) &&
+      !place.closest("code, pre, script, style, .katex, .doc-heading"))
+    text.push(texts.currentNode.data.trim());
 }
-async function run() {
-  for (const page of pages) {
-    await new Promise((done) => { frame.onload = done; frame.src = page; });
-    await new Promise((done) => setTimeout(done, 300));
-    found[page] = look();
-  }
-  document.getElementById("found").textContent = JSON.stringify(found);
-}
-run();
-</script></body>"""
+const count = (what) => body.querySelectorAll(what).length;
+const scroll = document.documentElement.scrollWidth;
+return { wide, scroll, errors: count(".katex-error"), formulas: count(".katex"), text };
+}"""
 
 
 def measure(site: Path, chromium: str) -> dict[str, dict]:
-    """By page: elements that are too wide, the width to scroll, formulas and their errors."""
+    """By page: elements that are too wide, the width to scroll, formulas, their errors, texts."""
     files = [path for path in site.rglob("*.html") if path.name != "404.html"]  # not ours
-    pages = sorted("/" + str(path.relative_to(site)) for path in files)
+    pages = sorted(str(path.relative_to(site)) for path in files)
     found: dict[str, dict] = {}
-    for start in range(0, len(pages), BATCH):
-        found |= _look(site, chromium, pages[start : start + BATCH])
-        print(f"{len(found)} of {len(pages)} pages", file=sys.stderr, flush=True)
+    with serving(site) as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        screen = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        for name in pages:
+            screen.goto(f"{address}/{name}", wait_until="load")
+            found[name] = screen.evaluate(LOOK)
+            print(f"{len(found)} of {len(pages)} pages", end="\r", file=sys.stderr, flush=True)
+        browser.close()
     return found
 
 
-def _look(site: Path, chromium: str, pages: list[str]) -> dict[str, dict]:
-    """Some pages, in one browser."""
-    text = PROBE.replace("WIDTH", str(WIDTH)).replace("HEIGHT", str(HEIGHT))
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder) / "site"
-        shutil.copytree(site, root)
-        (root / "probe.html").write_text(text.replace("PAGES", json.dumps(pages)))
-        handler = functools.partial(Quiet, directory=str(root))
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            address = f"http://127.0.0.1:{server.server_port}/probe.html"
-            said = _browse(chromium, address, len(pages) * MILLISECONDS_PER_PAGE, folder)
-            server.shutdown()
-    found = re.search(r'<pre id="found">(.*?)</pre>', said, re.S)
-    if found is None or not found.group(1):
-        sys.exit("chromium did not finish; give it more time.")
-    return json.loads(html.unescape(found.group(1)))
+@contextmanager
+def serving(site: Path) -> Iterator[str]:
+    """The files of the site, on this machine alone."""
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -108,13 +84,6 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Nothing."""
-
-
-def _browse(chromium: str, address: str, milliseconds: int, folder: str) -> str:
-    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    command += [f"--user-data-dir={folder}/profile", f"--virtual-time-budget={milliseconds}"]
-    done = subprocess.run([*command, address], capture_output=True, text=True, check=True)
-    return done.stdout
 
 
 def main() -> None:
