@@ -1,12 +1,19 @@
 """Room for a few computations; then 503."""
 
 import asyncio
+import concurrent.futures
 import threading
 
 import pytest
 
 from feynkac.interfaces.server.capacity import Capacity
 from feynkac.interfaces.server.problems import Problem
+
+
+def run(ask):
+    """In a thread of its own: a browser's tests keep a loop in this one."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(ask())).result()
 
 
 def test_what_does_not_fit_is_told_to_come_back():
@@ -24,7 +31,7 @@ def test_what_does_not_fit_is_told_to_come_back():
         assert capacity.taken == 0
         capacity.close()
 
-    asyncio.run(ask())
+    run(ask)
 
 
 def test_what_takes_too_long_is_given_up_but_keeps_its_place():
@@ -41,7 +48,7 @@ def test_what_takes_too_long_is_given_up_but_keeps_its_place():
             await asyncio.sleep(0.01)
         capacity.close()
 
-    asyncio.run(ask())
+    run(ask)
 
 
 def test_an_error_of_the_work_is_the_callers():
@@ -52,4 +59,4 @@ def test_an_error_of_the_work_is_the_callers():
         assert capacity.taken == 0
         capacity.close()
 
-    asyncio.run(ask())
+    run(ask)
