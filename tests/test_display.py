@@ -89,6 +89,14 @@ def test_in_a_pipe_there_is_a_line_per_landmark(capsys):
     assert re.fullmatch(r" *[\d.]+ s  b  training  step 2/2(  0.0 s left)?", lines[1])
 
 
+@pytest.mark.usefixtures("in_pipe")
+def test_a_landmark_that_is_told_twice_is_written_once(capsys):
+    with screen([""]) as (line,):
+        for step in (5, 5, 10):
+            line(Phase("training", step / 10, f"step {step}/10", landmark=True))
+    assert capsys.readouterr().err.count("step 5/10") == 1
+
+
 def test_the_time_left_follows_from_what_was_done_since_the_start(monkeypatch):
     line, now = Line(""), [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
