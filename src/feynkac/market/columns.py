@@ -98,7 +98,7 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     R.DISCOUNT: ("discount factor", "discount", "df", "disc", "p 0 t"),
     R.DATE: (
         *("quote date", "valuation date", "as of", "as of date", "asof", "pricing date"),
-        *("trade date", "valuation", "quote readtime", "date", "datum"),
+        *("trade date", "valuation", "quote readtime", "date", "datum", "stichtag"),
     ),
 }
 TIMES = (R.MATURITY, R.YEARS, R.MONTHS, R.WEEKS, R.DAYS)

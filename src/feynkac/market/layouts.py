@@ -10,6 +10,7 @@ from dataclasses import replace
 from statistics import median
 
 from feynkac.errors import InputError
+from feynkac.market.assembling import MOST_YEARS
 from feynkac.market.cells import parse_date, parse_number, parse_tenor
 from feynkac.market.columns import (
     CARRY,
@@ -23,9 +24,6 @@ from feynkac.market.columns import (
     side_of,
 )
 from feynkac.market.sheet import Sheet, is_number
-
-MOST_YEARS = 60.0
-"""Numbers that are all smaller may be years."""
 
 
 def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
