@@ -247,7 +247,7 @@ def test_small_units_get_as_many_steps_as_large_ones():
         for unit in (1.0, 1000.0)
     ]
     small, large = (choose_scheme(each) for each in caplets)
-    assert 2 * small.steps >= large.steps  # once they were 2 and 32
+    assert 2 * small.steps >= large.steps
 
 
 def test_noise_that_begins_later_is_noise():
