@@ -245,7 +245,7 @@ def test_a_matrix_with_rates_and_spot(sheet):
     [
         ",30,91,182,365\n90,.2,.2,.2,.2\n110,.2,.2,.2,.2\n",
         ",2,3,5\n0.8,.2,.2,.2\n1.2,.2,.2,.2\n",
-        "delta,0.25,0.5,1\n10P,.2,.2,.2\nATM,.2,.2,.2\n",
+        "vol,0.25,0.5,1\n10P,.2,.2,.2\nATM,.2,.2,.2\n",
     ],
 )
 def test_a_matrix_that_does_not_tell_its_sides_is_refused(sheet, text):
@@ -457,9 +457,27 @@ def test_data_frames_and_columns():
         fk.read_quotes(7)
 
 
+def test_one_value_in_columns_stands_for_all_rows():
+    columns = {"strike": [90, 100], "maturity": "6M", "iv": np.array(0.2), "rate": 0.03}
+    quotes = fk.read_quotes(columns, spot=100.0)
+    assert quotes.t.tolist() == [0.5, 0.5]
+    assert quotes.volatility.tolist() == [0.2, 0.2]
+    assert quotes.discount.tolist() == pytest.approx([np.exp(-0.015)] * 2)
+
+
 def test_the_published_surface():
     quotes = read_quotes("examples/dax_2002.csv")
     assert len(quotes) == 104
     assert not quotes.reading.dropped
     assert (quotes.volatility[0], quotes.volatility[-1]) == (0.6625, 0.2320)
     assert np.unique((365 * quotes.t).round()).tolist() == [13, 41, 75, 165, 256, 345, 524, 703]
+
+
+def test_quotes_of_several_assets_are_refused():
+    columns = {"ticker": ["AAPL", "MSFT"], "K": [90, 95], "T": [1, 1], "iv": [0.2, 0.2]}
+    with pytest.raises(
+        InputError, match=r"several assets \(ticker: AAPL, MSFT\); keep the rows of"
+    ):
+        fk.read_quotes(columns, spot=100.0)
+    for one in (["SPX", "SPXW"], ["SPX270319C00090000", "SPX270319P00095000"], ["SPX", ""]):
+        assert len(fk.read_quotes(columns | {"ticker": one}, spot=100.0)) == 2

@@ -1,6 +1,7 @@
 """From a list of text cells to numbers: units are guessed and said, bad rows dropped and said."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -13,6 +14,7 @@ from feynkac.market.cells import (
     NUMERIC,
     UNITS,
     day_first,
+    is_date,
     is_nothing,
     is_percentage,
     parse_date,
@@ -34,10 +36,9 @@ HIGHEST_VOLATILITY = 3.0
 """A median beyond is in percent."""
 HIGHEST_RATE = 0.5
 """Likewise of rates, dividends and yields."""
-LIKELY_RATE = 0.15
+LIKELY_RATE, LIKELY_VOLATILITY = 0.15, 1.0
 """Fractions with a median beyond may be percentages, which is said."""
 UNIT_OF = {Role.YEARS: "y", Role.MONTHS: "m", Role.WEEKS: "w", Role.DAYS: "d"}
-CALLS, PUTS = ("c", "call", "calls", "ce"), ("p", "put", "puts", "pe")
 
 
 @dataclass
@@ -101,13 +102,28 @@ class Table:
         if any(signs):
             bare = ~np.array(signs) & np.isfinite(values)
             return np.where(bare & (np.abs(values) > highest), values / 100.0, values)
-        size = np.nanmedian(np.abs(values)) if np.isfinite(values).any() else 0.0
+        size = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
+        if re.search(r"\b(bps?|basis points?)\b", name.lower()):
+            if highest > 1.0:
+                raise InputError(
+                    f"{self.sheet.name}: {name} is in basis points, hence a normal volatility; "
+                    "give prices, or Black's volatilities."
+                )
+            self.notes.append(f"{name}: read as basis points.")
+            return values / 1e4
         marked = "%" in name or "percent" in name.lower() or "pct" in name.lower()
-        if marked or size > highest:
-            self.notes.append(f"{name}: read as percentages.")
+        if marked or size > highest or (highest < 1.0 and np.nanmax(np.abs(values), initial=0) > 1):
+            odd = role is not Role.MONEYNESS and highest > 1.0 and size < 1.0
+            doubt = f", {size:g} is {size:g} % (write {100 * size:g} otherwise)" if odd else ""
+            self.notes.append(f"{name}: read as percentages{doubt}.")
+            if highest == HIGHEST_VOLATILITY and not odd:
+                said = [f"{name} is {v:g} among percentages such as {size:g}" for v in values]
+                self.drop((values > 0.0) & (values < 1.0), said)
             return values / 100.0
         if role in self.columns:
-            doubt = f", {size:g} is {100 * size:g} %" if LIKELY_RATE < size < highest < 1.0 else ""
+            likely = LIKELY_RATE if highest < 1.0 else LIKELY_VOLATILITY
+            odd = role is not Role.MONEYNESS and size > likely
+            doubt = f", {size:g} is {100 * size:g} % (write {size:g}% otherwise)" if odd else ""
             self.notes.append(f"{name}: read as fractions{doubt}.")
         return values
 
@@ -118,7 +134,7 @@ class Table:
         if not roles:
             raise self.missing("the maturity", "maturity", "EXPIRY")
         role, cells = roles[0], self.cells(roles[0])
-        dated = role is Role.MATURITY and any(parse_date(cell) for cell in cells)
+        dated = role is Role.MATURITY and any(is_date(cell) for cell in cells)
         if dated and not self.has(Role.DATE) and len(roles) > 1:
             role, cells = roles[1], self.cells(roles[1])
         if role is not Role.MATURITY:
@@ -148,7 +164,9 @@ class Table:
         if np.isfinite(numbers).any():
             unit, name = ("d", "days") if self._are_days(numbers) else ("y", "years")
             column = self.columns.get(Role.MATURITY, Role.MATURITY.value)
-            self.notes.append(f"{column}: plain numbers are {name}.")
+            whole = bool((numbers[np.isfinite(numbers)] % 1.0 == 0.0).all())
+            hint = f" (`columns={{'months': {column!r}}}` for months)" if whole else ""
+            self.notes.append(f"{column}: plain numbers are {name}{hint}.")
             numbers = numbers * UNITS[unit]
         return np.where(np.isfinite(tenors), tenors, numbers)
 
@@ -162,6 +180,9 @@ class Table:
         return whole and unusual and bool({*LEVELS} & self.columns.keys())
 
     def _day_first(self, cells: Sequence[str]) -> bool:
+        names = " ".join(self.columns.get(role, "") for role in (Role.MATURITY, Role.DATE)).lower()
+        if order := re.search(r"(m+)\W(d+)\W|(d+)\W(m+)\W", names):
+            return order[1] is None
         told = day_first(cells)
         ambiguous = any(NUMERIC.fullmatch(cell.strip()) and "." not in cell for cell in cells)
         if told is None and ambiguous:
@@ -183,7 +204,26 @@ class Table:
         )
         if not any(days):
             raise InputError(f"{cells[0]!r} is not a date; expected one such as 2027-01-31.")
+        if Role.DATE in self.columns:
+            self._choose_day(days, name)
         return days
+
+    def _choose_day(self, days: Sequence[date | None], name: str) -> None:
+        """Drop rows of other days than the wanted one; there must be just one."""
+        found = sorted({day for day in days if day})
+        if Role.DATE in self.given:
+            wanted = _day(str(self.given[Role.DATE]), self._day_first([str(self.given[Role.DATE])]))
+            if wanted not in found:
+                raise InputError(
+                    f"{self.sheet.name} has no quotes of {self.given[Role.DATE]}: {name} is "
+                    f"{found[0]} to {found[-1]}."
+                )
+            self.drop(np.array([day != wanted for day in days]), f"{name} is not {wanted}")
+        elif len(found) > 1:
+            raise InputError(
+                f"{self.sheet.name} has quotes of {len(found)} days, {found[0]} to {found[-1]} "
+                f"({name}); choose one: `date={found[-1]}`."
+            )
 
     def missing(self, what: str, role: str, name: str, advice: str = "") -> InputError:
         """An error that says which column there is not, and what there is."""
@@ -200,6 +240,6 @@ class Table:
 def _day(cell: str, by_day: bool) -> date | None:
     """A date, also as a spreadsheet's number of days."""
     found, number = parse_date(cell, by_day), parse_number(cell)
-    if found is None and number.is_integer() and SERIALS[0] < number < SERIALS[1]:
+    if found is None and SERIALS[0] < number < SERIALS[1]:
         return FIRST_DAY + timedelta(days=int(number))
     return found

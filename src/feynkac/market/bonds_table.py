@@ -2,7 +2,9 @@ r"""Bond quotes from a table:  P = e^{−yt},  y continuously compounded."""
 
 import numpy as np
 
+from feynkac.errors import InputError
 from feynkac.market.assembling import HIGHEST_RATE, Table
+from feynkac.market.cells import parse_number
 from feynkac.market.columns import Role, plain
 from feynkac.market.quotes import Array, BondQuotes, Reading
 
@@ -12,6 +14,7 @@ R = Role
 YIELDS = (R.YIELD, R.RATE)
 PRICES = (R.PRICE, R.DISCOUNT)
 BONDS = ("bond price", "zero bond", "zcb")
+COUPONS = ("coupon", "coupons", "coupon rate", "cpn")
 WITH_COUPONS = ("par yield", "yield to maturity", "ytm")
 
 
@@ -32,7 +35,7 @@ def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
     half = None
     if role in YIELDS:
         zero = table.fractions(role, HIGHEST_RATE)
-        coupons = plain(table.columns[role]) in WITH_COUPONS
+        coupons = plain(table.columns[role]) in WITH_COUPONS or _has_coupons(table)
         of = ", and as those of bonds without coupons" if coupons else ""
         table.notes.append(f"yields are taken as continuously compounded{of}.")
         price = np.exp(-zero * t)
@@ -48,6 +51,11 @@ def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
 
 def _prices(table: Table, role: Role) -> tuple[Array, Array | None]:
     """Mid and half the spread, for a payment of 1."""
+    if _has_coupons(table):
+        raise InputError(
+            f"{table.sheet.name} has prices of bonds with coupons; give zero yields, discount "
+            "factors or prices of bonds without coupons."
+        )
     price, half = table.numbers(role), None
     if R.BID in table.columns and R.ASK in table.columns:
         bid, ask = table.numbers(R.BID), table.numbers(R.ASK)
@@ -59,6 +67,12 @@ def _prices(table: Table, role: Role) -> tuple[Array, Array | None]:
         table.notes.append("prices are taken as for a payment of 100.")
         return price / 100.0, None if half is None else half / 100.0
     return price, half
+
+
+def _has_coupons(table: Table) -> bool:
+    names = [name for name in table.sheet.header if plain(name) in COUPONS]
+    cells = (cell for name in names for cell in table.sheet.column(name))
+    return any(parse_number(cell, table.sheet.decimal) > 0.0 for cell in cells)
 
 
 def _drop_repeated(table: Table, t: Array) -> None:

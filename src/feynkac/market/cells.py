@@ -11,6 +11,8 @@ from datetime import date, datetime
 
 DAYS_PER_YEAR = 365.0
 NOTHING = {"", "-", "--", "–", "—", ".", "?", "na", "n/a", "#n/a", "nan", "null", "none", "nil"}
+CALLS, PUTS = ("c", "call", "calls", "ce"), ("p", "put", "puts", "pe")
+YES, NO = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0")
 CURRENCIES = "$€£¥"
 UNITS = {"y": 1.0, "m": 1.0 / 12.0, "w": 7.0 / DAYS_PER_YEAR, "d": 1.0 / DAYS_PER_YEAR}
 """Years in a year, a month, a week, a day."""
@@ -19,8 +21,10 @@ TENOR = re.compile(
     r"(y(?:ears?|rs?)?|m(?:onths?|on?s?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)\s*",
     re.IGNORECASE,
 )
-ISO = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ][\d:.]+Z?)?")
-NUMERIC = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:[T ][\d:.]+)?")
+CLOCK = r"(?:[T, ]+\d{1,2}(?::\d.*|\s*[ap]m)?)?"
+"""A time of day, with or without its zone."""
+ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){CLOCK}", re.IGNORECASE)
+NUMERIC = re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}|\d{{2}}){CLOCK}", re.IGNORECASE)
 WEEKDAY = re.compile(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]* ", re.IGNORECASE)
 WORDED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%d %b %y", "%d%b%y", "%d%b%Y")
 DECIMAL = re.compile(r"[-+]?\d*([.,])(\d+)")
@@ -73,7 +77,7 @@ def parse_number(text: str, decimal: str = ".") -> float:
     if plain.startswith("(") and plain.endswith(")"):
         return -parse_number(plain[1:-1], decimal)
     thousands = "." if decimal == "," else ","
-    if re.fullmatch(rf"[-+]?\d{{1,3}}(\{thousands}\d{{3}})+(\{decimal}\d*)?", plain):
+    if re.fullmatch(rf"[-+]?[1-9]\d{{0,2}}(\{thousands}\d{{3}})+(\{decimal}\d*)?", plain):
         plain = plain.replace(thousands, "")
     try:
         value = float(plain.replace(",", "."))
@@ -90,6 +94,36 @@ def is_percentage(text: str) -> bool:
         True
     """
     return text.strip().endswith("%")
+
+
+def option_sides(cells: Iterable[str], name: str = "") -> list[str | None]:
+    """call, put or None for each cell of a column of types, in any wording.
+
+    Where all are 1 or −1, the latter are puts; where the name asks for one side, yes and no answer.
+
+    Example:
+        >>> option_sides(["C", "European put", "stock"]), option_sides(["1", "-1"])
+        (['call', 'put', None], ['call', 'put'])
+        >>> option_sides(["True", "0"], "is put")
+        ['put', 'call']
+    """
+    words = [cell.strip().lower() for cell in cells]
+    asked = re.fullmatch(r"is\W*(call|put)", name.strip().lower())
+    other = {"call": "put", "put": "call"}
+    if asked:
+        return [asked[1] if w in YES else other[asked[1]] if w in NO else None for w in words]
+    signs = [parse_number(word) for word in words]
+    if {*signs} == {1.0, -1.0} and name != "side":  # of a trade
+        return ["call" if sign > 0.0 else "put" for sign in signs]
+    return [_side(word) for word in words]
+
+
+def _side(word: str) -> str | None:
+    """One side, if the word names no other."""
+    if word in CALLS or word in PUTS:
+        return "call" if word in CALLS else "put"
+    named = {*re.findall(r"(?<![a-z])(call|put)", word)}
+    return named.pop() if len(named) == 1 else None
 
 
 def day_first(cells: Iterable[str]) -> bool | None:
@@ -128,6 +162,7 @@ def parse_date(text: str, by_day: bool = True) -> date | None:
         first, second, year = (int(part) for part in match.groups())
         year += 2000 if year < 100 else 0
         return _date(year, second, first) if by_day or "." in text else _date(year, first, second)
+    text = re.sub(r"[T, ]+\d{1,2}:\d.*$", "", text)
     words = re.sub(WEEKDAY, "", re.sub(r"[\s,./-]+", " ", text))
     for form in WORDED:
         try:
@@ -135,6 +170,16 @@ def parse_date(text: str, by_day: bool = True) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def is_date(text: str) -> bool:
+    """Whether a cell is a date, in any order of day and month.
+
+    Example:
+        >>> is_date("01/15/2027"), is_date("15/01/2027"), is_date("0.25")
+        (True, True, False)
+    """
+    return parse_date(text) is not None or parse_date(text, by_day=False) is not None
 
 
 def _date(year: int, month: int, day: int) -> date | None:

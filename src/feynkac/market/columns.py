@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from feynkac.errors import InputError
-from feynkac.market.cells import parse_date, parse_number, parse_tenor
+from feynkac.market.cells import is_date, parse_number, parse_tenor
 
 
 class Role(StrEnum):
@@ -47,7 +47,16 @@ class Role(StrEnum):
 R = Role
 SYNONYMS: Mapping[Role, Sequence[str]] = {
     R.STRIKE: ("strike", "strike price", "k", "exercise price", "strikes", "strk", "basispreis"),
-    R.MONEYNESS: ("moneyness", "k s", "k f", "strike spot", "strike forward", "relative strike"),
+    R.MONEYNESS: (
+        "moneyness",
+        "k s",
+        "k f",
+        "strike spot",
+        "strike forward",
+        "relative strike",
+        "s k",
+        "f k",
+    ),
     R.LOG_MONEYNESS: ("log moneyness", "log strike", "ln k f", "log k f", "logmoneyness"),
     R.MATURITY: (
         *("maturity", "expiry", "expiration", "expiration date", "expiry date", "maturity date"),
@@ -65,22 +74,43 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     R.TYPE: (
         *("type", "option type", "cp", "c p", "call put", "cp flag", "put call", "putcall"),
         *("callput", "call put flag", "c p flag", "p c", "pc flag", "contract type", "opt type"),
-        *("right", "optiontype", "flag", "kind", "class", "side"),
+        *("right", "optiontype", "is call", "is put", "flag", "kind", "class", "side"),
     ),
     R.PRICE: (
         *("mid", "mid price", "midprice", "mark", "mark price", "price", "option price"),
         *("market price", "premium", "settle", "settlement", "settlement price", "close"),
-        *("last", "last price", "lastprice", "bond price", "zero bond", "zcb", "preis", "kurs"),
+        *(
+            "price mid",
+            "price last",
+            "last",
+            "last price",
+            "lastprice",
+            "bond price",
+            "zero bond",
+            "zcb",
+            "preis",
+            "kurs",
+        ),
     ),
-    R.BID: ("bid", "bid price", "best bid", "bid px", "geld"),
-    R.ASK: ("ask", "ask price", "best ask", "best offer", "offer", "ask px", "brief"),
+    R.BID: ("bid", "bid price", "price bid", "best bid", "bid px", "geld"),
+    R.ASK: (
+        *("ask", "ask price", "price ask", "best ask", "best offer", "offer", "price offer"),
+        *("ask px", "brief"),
+    ),
     R.VOLATILITY: (
-        *("implied volatility", "implied vol", "iv", "mid iv", "mid vol", "mark iv"),
+        *("implied volatility", "implied vol", "iv", "mid iv", "mid vol", "iv mid", "vol mid"),
+        *("mark iv", "impl volatility", "impl vol", "implied volatility mid", "implied vol mid"),
         *("impliedvolatility", "volatility", "vol", "impvol", "imp vol", "sigma", "black vol"),
         *("market vol", "vola", "implizite volatilität", "volatilität"),
     ),
-    R.BID_VOLATILITY: ("bid iv", "bid vol", "iv bid", "vol bid", "bid implied volatility"),
-    R.ASK_VOLATILITY: ("ask iv", "ask vol", "iv ask", "vol ask", "ask implied volatility"),
+    R.BID_VOLATILITY: (
+        *("bid iv", "bid vol", "iv bid", "vol bid", "bid implied volatility", "volatility bid"),
+        *("implied volatility bid", "implied vol bid", "bid implied vol", "bid volatility"),
+    ),
+    R.ASK_VOLATILITY: (
+        *("ask iv", "ask vol", "iv ask", "vol ask", "ask implied volatility", "volatility ask"),
+        *("implied volatility ask", "implied vol ask", "ask implied vol", "ask volatility"),
+    ),
     R.YIELD: (
         *("zero yield", "zero rate", "yield", "spot rate", "zero", "zero coupon yield"),
         *("zero coupon rate", "yield to maturity", "ytm", "par yield", "rendite"),
@@ -107,8 +137,12 @@ VALUES = (R.PRICE, R.BID, R.ASK, R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILIT
 CARRY = (R.RATE, R.FORWARD, R.DIVIDEND, R.DISCOUNT, R.SPOT)
 """What may stand beside the cells of a matrix, one number per maturity."""
 SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
+TOLD = "bid|ask|offer|mid|last|calls?|puts?"
+"""What a bracket behind a price or a volatility may say of it."""
 UNITS = {"years": R.YEARS, "year": R.YEARS, "y": R.YEARS, "yrs": R.YEARS, "months": R.MONTHS}
 UNITS |= {"days": R.DAYS, "day": R.DAYS, "d": R.DAYS, "m": R.MONTHS, "weeks": R.WEEKS}
+UNITS |= {"yr": R.YEARS, "month": R.MONTHS, "mths": R.MONTHS, "mo": R.MONTHS, "mos": R.MONTHS}
+UNITS |= {"week": R.WEEKS, "wks": R.WEEKS, "w": R.WEEKS}
 """What a bracket behind a time means."""
 
 
@@ -116,10 +150,11 @@ def plain(name: str) -> str:
     """A name without case, units in brackets and punctuation.
 
     Example:
-        >>> plain("Implied_Vol (%)"), plain("daysToExpiry")
-        ('implied vol', 'days to expiry')
+        >>> plain("Implied_Vol (%)"), plain("daysToExpiry"), plain("IV (bid)")
+        ('implied vol', 'days to expiry', 'iv bid')
     """
     inner = re.sub(r"^\s*[\[(](.*)[\])]\s*$", r"\1", name)
+    inner = re.sub(rf"[\[(]\s*({TOLD})\s*[\])]", r" \1", inner, flags=re.IGNORECASE)
     bare = re.sub(r"\(.*?\)|\[.*?\]|%", " ", inner)
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", bare)
     return " ".join(re.findall(r"[^\W_]+", spaced.lower()))
@@ -138,15 +173,38 @@ def role_of(name: str) -> Role | None:
 
 
 def side_of(name: str) -> tuple[str, Role] | None:
-    """call or put, and what of it, for columns such as `Call Bid` and `P_IV`.
+    """call or put, and what of it, for columns such as `Call Bid` and `IV (put)`.
 
     Example:
         >>> side_of("C_BID"), side_of("bid") is None
         (('call', <Role.BID: 'bid'>), True)
     """
-    first, _, rest = plain(name).partition(" ")
-    role = role_of(rest) if first in SIDES else None
-    return (SIDES[first], role) if role in VALUES else None
+    for side, rest in _sides(name):
+        if (role := role_of(rest)) in VALUES and role:
+            return side, role
+    return None
+
+
+def _sides(name: str) -> list[tuple[str, str]]:
+    """call or put before or behind a name, and the rest of it."""
+    first, *words = plain(name).split() or [""]
+    *most, last = [first, *words]
+    parts = ((first, " ".join(words)), (last, " ".join(most)))
+    return [(SIDES[word], rest) for word, rest in parts if word in SIDES]
+
+
+def sides(header: Sequence[str]) -> dict[str, tuple[str, Role]]:
+    """Which columns are of calls and which of puts; `Call` beside `Put` are prices.
+
+    Example:
+        >>> [side for side, _ in sides(["K", "Call", "Put"]).values()], sides(["K", "Put"])
+        (['call', 'put'], {})
+    """
+    found = {name: side for name in header if (side := side_of(name))}
+    alone = {SIDES[plain(n)]: n for n in header if plain(n) in SIDES and len(plain(n)) > 1}
+    if len(alone) == 2:
+        found |= {name: (side, R.PRICE) for side, name in sorted(alone.items())}
+    return found
 
 
 def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
@@ -169,25 +227,27 @@ def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
     found = dict(given)
     settled = {role for group in (TIMES, LEVELS) if given.keys() & {*group} for role in group}
     rest = [name for name in header if name not in given.values()]
-    for name in sorted(rest, key=_rank):
+    for name in sorted(rest, key=rank):
         meant = role_of(name)
         if meant is not None and meant not in {*found, *settled}:
             found[meant] = name
     return found
 
 
-def _rank(name: str) -> int:
-    """How good a synonym the name is."""
-    role = role_of(name)
-    return SYNONYMS[role].index(plain(name)) if role and plain(name) in SYNONYMS[role] else 0
+def rank(name: str) -> int:
+    """How good a synonym the name is, also of a call's or put's."""
+    for words in (plain(name), *(rest for _, rest in _sides(name))):
+        if (role := role_of(words)) and words in SYNONYMS[role]:
+            return SYNONYMS[role].index(words)
+    return 0
 
 
 def is_long_header(cells: Sequence[str], given: Mapping[Role, str]) -> bool:
     """Whether a line names a strike or a maturity, and something to fit."""
     roles = {role_of(cell) for cell in cells} | {r for r, name in given.items() if name in cells}
-    sides = {side_of(cell) for cell in cells} - {None}
     where, what = {*TIMES, *LEVELS}, {*VALUES, R.RATE, R.DISCOUNT}
-    return bool(roles & where) and bool(roles & what or sides)
+    named = sides(cells) if all(cells) else [c for c in cells if side_of(c)]  # no title of a chain
+    return bool(roles & where) and bool(roles & what or named)
 
 
 def is_matrix_header(cells: Sequence[str]) -> bool:
@@ -203,7 +263,7 @@ def is_matrix_header(cells: Sequence[str]) -> bool:
 
 def is_place(cell: str) -> bool:
     """Whether a cell is a number, a date or a tenor."""
-    if parse_date(cell) is not None:
+    if is_date(cell):
         return True
     number, tenor = parse_number(cell), parse_tenor(cell)
     return number == number or tenor == tenor

@@ -11,7 +11,7 @@ from statistics import median
 
 from feynkac.errors import InputError
 from feynkac.market.assembling import MOST_YEARS
-from feynkac.market.cells import parse_date, parse_number, parse_tenor
+from feynkac.market.cells import is_date, option_sides, parse_number, parse_tenor
 from feynkac.market.columns import (
     CARRY,
     LEVELS,
@@ -20,8 +20,10 @@ from feynkac.market.columns import (
     Role,
     is_matrix_header,
     is_place,
+    plain,
+    rank,
     role_of,
-    side_of,
+    sides,
 )
 from feynkac.market.sheet import Sheet, is_number
 
@@ -33,6 +35,7 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
         sheet: its header is a corner, then maturities (or strikes).
         value: what the cells are; by default volatilities.
     """
+    _require_named(sheet)
     across, down, note = _axes(sheet)
     what = value or Role.VOLATILITY
     columns = [(i, cell) for i, cell in enumerate(sheet.header) if i and is_place(cell)]
@@ -53,10 +56,26 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
 
 
+def _require_named(sheet: Sheet) -> None:
+    """Refuse bid and ask side by side, below a maturity that is there twice or once for both."""
+    for name in sheet.header[1:]:
+        unnamed = re.fullmatch(r"column \d+", name)
+        again = re.fullmatch(r"(.+) \(\d+\)", name)
+        full = any(is_number(cell, sheet.decimal) for cell in sheet.column(name))
+        if full and (unnamed or (again and is_place(again[1]))):
+            what = "no name" if unnamed else f"the same name as another, {again[1]!r}"  # type: ignore[index]
+            raise InputError(
+                f"{sheet.name}: column {sheet.header.index(name) + 1} of the matrix has {what}; "
+                "write one quote per row, with columns such as bid iv and ask iv."
+            )
+
+
 def _axes(sheet: Sheet) -> tuple[Role, Role, str]:
     """What runs across and what runs down."""
     across = [cell for cell in sheet.header[1:] if is_place(cell)]
     down = [row[0] for row in sheet.rows if is_place(row[0])]
+    if "delta" in plain(sheet.header[0]).split():
+        raise InputError(f"{sheet.name}: deltas are not read; give strikes or moneyness.")
     corner = [role_of(word) for word in re.split(r"[\\/|]| by | x ", sheet.header[0].lower())]
     told = {role for role in corner if role and role in (*TIMES, *LEVELS)}
     times = next((role for role in corner if role in TIMES), Role.MATURITY)
@@ -71,6 +90,11 @@ def _axes(sheet: Sheet) -> tuple[Role, Role, str]:
 def _times_are_across(
     across: Sequence[str], down: Sequence[str], sheet: Sheet, told: set[Role]
 ) -> bool:
+    if down and all(_is_time(cell) for cell in (*across, *down)):
+        raise InputError(
+            f"{sheet.name}: the rows and the columns of the matrix are times, such as {down[0]!r} "
+            f"and {across[0]!r}; deltas are not read, and of a curve one maturity per row."
+        )
     if any(_is_time(cell) for cell in across):
         return True
     if any(_is_time(cell) for cell in down):
@@ -88,7 +112,7 @@ def _times_are_across(
 
 def _is_time(cell: str) -> bool:
     tenor = parse_tenor(cell)
-    return parse_date(cell) is not None or tenor == tenor
+    return is_date(cell) or tenor == tenor
 
 
 def _level(cells: Sequence[str], decimal: str) -> Role:
@@ -100,17 +124,22 @@ def _level(cells: Sequence[str], decimal: str) -> Role:
 
 def from_chain(sheet: Sheet) -> Sheet:
     """Two rows per row: one for the call, one for the put."""
-    sides = {name: found for name in sheet.header if (found := side_of(name))}
-    sides = sides or _left_and_right(sheet.header)
-    if not sides:
+    named = {
+        name: side
+        for name, side in sides(sheet.header).items()
+        if any(is_number(cell, sheet.decimal) for cell in sheet.column(name))
+    }
+    found = named or _left_and_right(sheet)
+    if not found:
         return sheet
-    common = [name for name in sheet.header if name not in sides]
-    roles = list(dict.fromkeys(role for _, role in sides.values()))
+    common = [name for name in sheet.header if name not in found]
+    worst_first = sorted(found, key=rank, reverse=True)  # the best name of a role is what stays
+    roles = list(dict.fromkeys(role for _, role in found.values()))
     rows, numbers = [], []
     for number, row in zip(sheet.numbers, sheet.rows, strict=True):
         cell = dict(zip(sheet.header, row, strict=True))
-        for side in dict.fromkeys(side for side, _ in sides.values()):
-            own = {role: cell[name] for name, (s, role) in sides.items() if s == side}
+        for side in dict.fromkeys(side for side, _ in found.values()):
+            own = {found[name][1]: cell[name] for name in worst_first if found[name][0] == side}
             rows.append([*(cell[n] for n in common), side, *(own.get(r, "") for r in roles)])
             numbers.append(number)
     header = [*common, Role.TYPE.value, *(role.value for role in roles)]
@@ -118,18 +147,25 @@ def from_chain(sheet: Sheet) -> Sheet:
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
 
 
-def _left_and_right(header: Sequence[str]) -> dict[str, tuple[str, Role]]:
-    """Calls left and puts right of the strike, under the same names; empty if it is not so."""
+def _left_and_right(sheet: Sheet) -> dict[str, tuple[str, Role]]:
+    """Calls left and puts right of the strike, under the same names; empty if it is not so.
+
+    Both may also have the strike, the same in each row.
+    """
+    header = sheet.header
     levels = [i for i, name in enumerate(header) if role_of(name) in LEVELS]
-    if len(levels) != 1:
+    again = len(levels) == 2 and all(row[levels[0]] == row[levels[1]] for row in sheet.rows)
+    if len(levels) != 1 and not again:
         return {}
-    parts = {"call": header[: levels[0]], "put": header[levels[0] + 1 :]}
+    cut = levels[-1] if again and levels[0] == 0 else levels[0] + 1
+    parts = {"call": header[:cut], "put": header[cut:]}
     found = {
         side: {name: (side, role) for name in names if (role := role_of(name)) in VALUES and role}
         for side, names in parts.items()
     }
-    roles = [sorted(role for _, role in each.values()) for each in found.values()]
-    return {**found["call"], **found["put"]} if roles[0] == roles[1] else {}
+    calls, puts = ({plain(name) for name in found[side]} for side in parts)
+    both = {**found["call"], **found["put"]}
+    return {name: each for name, each in both.items() if plain(name) in calls & puts}
 
 
 def constants(sheet: Sheet) -> dict[Role, str]:
@@ -138,11 +174,13 @@ def constants(sheet: Sheet) -> dict[Role, str]:
     return {
         role: cell
         for role, cell in meant.items()
-        if role not in CARRY or is_number(cell, sheet.decimal)
+        if (role not in CARRY or is_number(cell, sheet.decimal))
+        and (role is not Role.TYPE or option_sides([cell])[0])
     }
 
 
 def is_matrix(sheet: Sheet) -> bool:
     """Whether the header is that of a matrix."""
     rest = [name for name in sheet.header[1:] if not re.fullmatch(r"column \d+", name)]
+    rest = [re.sub(r" \(\d+\)$", "", name) for name in rest]
     return is_matrix_header([sheet.header[0], *rest])

@@ -3,20 +3,28 @@ r"""Option quotes from a table: levels, forwards and discounting, mid prices, an
 F = S e^{(r − q)t},   D = e^{−rt},   parity: C − P = D (F − K).
 """
 
+import re
+
 import numpy as np
 
 from feynkac.analysis.implied_volatility import black_price, black_vega, implied_volatility
 from feynkac.errors import InputError
-from feynkac.market.assembling import CALLS, HIGHEST_RATE, HIGHEST_VOLATILITY, PUTS, Table
+from feynkac.market.assembling import HIGHEST_RATE, HIGHEST_VOLATILITY, Table
+from feynkac.market.cells import is_percentage, option_sides
 from feynkac.market.columns import Role, plain
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
 
 TOLERANCE = 1e-9  # of the forward: a price below its bound by less is at it
 NEAR = 0.03  # of the forward: strikes nearer do not tell calls from puts
 MOST_VOLATILITY = 5.0
+INVERSE = r"\b([sf]|spot|forward)\s*/\s*(k|strike)\b"
 MONEYNESS = 10.0  # strikes below this at a forward of more than five times it are relative
+MOST_NEGATIVE = 0.4  # of the strikes; more of them are no strikes
 FAR = 10.0  # times: strikes farther from the forward, in the middle, are in other units
 DOUBTFUL = 0.2  # relative difference of volatilities that prices and the sheet give
+DOUBTFUL_FORWARD = 0.005  # relative difference of forwards that calls and puts give
+USUAL = (0.005, 2.0)  # volatilities, in the middle
+CLOSE = 0.1  # to the forward: strikes that tell it
 R = Role
 
 
@@ -45,6 +53,7 @@ def option_quotes(table: Table, values: Role | None, reading: Reading) -> Option
         table.drop(~(volatility > 0.0), "its price has no time value, hence no implied volatility")
         table.drop(volatility > MOST_VOLATILITY, _odd(volatility))
         _compare(table, volatility)
+        _compare_sides(table, price, forward, strike, t, discount, call)
     else:
         table.drop(~((middle > 0.0) & (middle <= MOST_VOLATILITY)), _odd(middle))
         volatility = middle
@@ -67,10 +76,21 @@ def _require_same_units(table: Table, strike: Array, forward: Array) -> None:
             "of strike and spot, or name a strike that is relative to the spot "
             "`columns={'moneyness': …}`."
         )
+    if good.any() and not 0.5 <= ratio <= 2.0:
+        table.notes.append(
+            f"strikes are about {ratio:.2g} times the forward in the middle; check the units of "
+            "strike and spot."
+        )
 
 
 def _compare(table: Table, volatility: Array) -> None:
-    """A note where quoted volatilities are not those of the quoted prices."""
+    """A note where volatilities are odd, or the quoted ones are not those of the quoted prices."""
+    known = volatility[table.usable]
+    if len(known) and not USUAL[0] < (middle := float(np.median(known))) < USUAL[1]:
+        table.notes.append(
+            f"the prices have implied volatilities of {100 * middle:.2g} % in the middle; check "
+            "the units of prices and spot."
+        )
     if R.VOLATILITY not in table.columns:
         return
     quoted = table.fractions(R.VOLATILITY, HIGHEST_VOLATILITY, needed=False)
@@ -80,6 +100,34 @@ def _compare(table: Table, volatility: Array) -> None:
         table.notes.append(
             f"prices do not fit the quoted volatilities: {own:.3g} % against {theirs:.3g} % in the "
             "middle; check spot, rate, date and units."
+        )
+
+
+def _compare_sides(
+    table: Table,
+    price: Array,
+    forward: Array,
+    strike: Array,
+    t: Array,
+    discount: Array,
+    call: Bools,
+) -> None:
+    """A note where calls and puts, by parity, are on another forward."""
+    places = {(t[i], strike[i], bool(call[i])): i for i in np.flatnonzero(table.usable)}
+    pairs = [(i, places.get((*key[:2], False))) for key, i in places.items() if key[2]]
+    both = np.array([pair for pair in pairs if pair[1] is not None], dtype=int)
+    both = (
+        both[np.abs(strike[both[:, 0]] / forward[both[:, 0]] - 1.0) < CLOSE] if len(both) else both
+    )
+    if not len(both):
+        return
+    calls, puts = both.T
+    implied = strike[calls] + (price[calls] - price[puts]) / discount[calls]
+    gap = float(np.median(implied / forward[calls] - 1.0))
+    if abs(gap) > DOUBTFUL_FORWARD:
+        table.notes.append(
+            f"calls and puts tell forwards that are {100 * gap:+.2g} % from these in the middle; "
+            "check spot, rate and dividend, or give the forward."
         )
 
 
@@ -100,6 +148,8 @@ def _carry(table: Table, t: Array) -> tuple[Array, Array]:
     else:
         table.notes.append("no rate is given: 0 is taken (`rate=0.03`).")
         rate, discount = np.zeros(len(table)), np.ones(len(table))
+    far = [f"the rate {100 * r:.4g} % is beyond ±100 %; check its units" for r in rate]
+    table.drop(~(np.abs(rate) < 1.0), far)
     if table.has(R.FORWARD):
         return table.numbers(R.FORWARD), discount
     if not table.has(R.SPOT):
@@ -112,12 +162,23 @@ def _strikes(table: Table, forward: Array) -> Array:
     if R.STRIKE in table.columns:
         strike = table.numbers(R.STRIKE)
         level = np.nanmedian(forward)
+        if np.mean(strike[np.isfinite(strike)] <= 0.0) > MOST_NEGATIVE:
+            raise _no_ratio(table, R.STRIKE, strike)
         if np.nanmax(strike, initial=0.0) < MONEYNESS and level > 5.0 * MONEYNESS:
+            if np.nanmin(strike, initial=1.0) <= 0.0:
+                raise _no_ratio(table, R.STRIKE, strike)
             table.notes.append("strikes are small beside the forward: read as moneyness K/S.")
             return strike * _base(table, forward)
         return strike
     if R.MONEYNESS in table.columns:
         moneyness = table.fractions(R.MONEYNESS, MONEYNESS)
+        if np.nanmin(moneyness, initial=1.0) <= 0.0:
+            raise _no_ratio(table, R.MONEYNESS, moneyness)
+        inverse = re.search(INVERSE, table.columns[R.MONEYNESS].lower())
+        if inverse:
+            of = "spot" if inverse[1].startswith("s") else "forward"
+            table.notes.append(f"moneyness is {of} / strike.")
+            return (_base(table, forward) if of == "spot" else forward) / moneyness
         if plain(table.columns[R.MONEYNESS]) in ("k f", "strike forward"):
             table.notes.append("moneyness is strike / forward.")
             return moneyness * forward
@@ -130,6 +191,14 @@ def _strikes(table: Table, forward: Array) -> Array:
     delta = any(name.lower() == "delta" for name in table.sheet.header)
     advice = "Deltas are not read. " if delta else ""
     raise table.missing("the strike", "strike", "K", advice)
+
+
+def _no_ratio(table: Table, role: Role, values: Array) -> InputError:
+    name = table.columns[role]
+    return InputError(
+        f"{table.sheet.name}: {name} has values such as {np.nanmin(values):g}, which is no strike "
+        f"and no ratio K/S; if it is ln(K/F), say so: `columns={{'log-moneyness': {name!r}}}`."
+    )
 
 
 def _base(table: Table, forward: Array) -> Array:
@@ -157,10 +226,22 @@ def _prices(table: Table) -> tuple[Array, Array | None]:
         role = next(role for role in (R.PRICE, R.BID, R.ASK) if role in table.columns)
         if role is not R.PRICE:
             table.notes.append(f"there are only {role} prices; they are taken as mid prices.")
-        return table.numbers(role), None
-    bid, ask = table.numbers(R.BID), table.numbers(R.ASK)
+        return _amounts(table, role), None
+    bid, ask = _amounts(table, R.BID), _amounts(table, R.ASK)
     _check_sides(table, bid, ask)
     return 0.5 * (bid + ask), 0.5 * (ask - bid)
+
+
+def _amounts(table: Table, role: Role) -> Array:
+    """Prices, which are no percentages."""
+    name = table.columns[role]
+    if "%" in name or any(is_percentage(cell) for cell in table.cells(role)):
+        raise InputError(
+            f"{table.sheet.name}: {name} has percentages, which are no prices; write them in the "
+            f"units of the spot, or, if they are volatilities, name it "
+            f"`columns={{'volatility': {name!r}}}`."
+        )
+    return table.numbers(role)
 
 
 def _volatilities(table: Table) -> tuple[Array, Array | None]:
@@ -185,10 +266,11 @@ def _calls(
 ) -> Bools:
     """Whether each is a call; without a column, what their prices say, or out of the money."""
     if table.has(R.TYPE):
-        cells = [cell.strip().lower() for cell in table.cells(R.TYPE)]
-        unknown = np.array([cell not in (*CALLS, *PUTS) for cell in cells])
-        table.drop(unknown, [f"type is {cell!r}, neither call nor put" for cell in cells])
-        return np.array([cell in CALLS for cell in cells])
+        cells = table.cells(R.TYPE)
+        sides = option_sides(cells, plain(table.columns.get(R.TYPE, "")))
+        said = [f"type is {cell.strip().lower()!r}, neither call nor put" for cell in cells]
+        table.drop(np.array([side is None for side in sides]), said)
+        return np.array([side == "call" for side in sides])
     out = strike >= forward
     if price is None:
         return out

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import InputError
-from feynkac.market.assembling import CALLS, HIGHEST_RATE, PUTS, Table
+from feynkac.market.assembling import HIGHEST_RATE, Table
 from feynkac.market.bonds_table import bond_quotes, is_curve
+from feynkac.market.cells import CALLS, PUTS, option_sides
 from feynkac.market.columns import (
     CARRY,
+    LEVELS,
+    TIMES,
     Role,
     guess,
     is_long_header,
     is_matrix_header,
+    is_place,
+    plain,
     role_of,
 )
 from feynkac.market.layouts import constants, from_chain, from_matrix, is_matrix
@@ -23,6 +28,16 @@ from feynkac.market.sheet import Sheet, is_number, read_sheet, sheet_of_frame
 
 MOST_NAMED = 5
 SIDES = {*CALLS, *PUTS}
+ASSETS = (
+    "underlying",
+    "underlying symbol",
+    "underlier",
+    "symbol",
+    "ticker",
+    "asset",
+    "stock",
+    "root",
+)
 
 
 def read_quotes(
@@ -69,6 +84,7 @@ def read_quotes(
         sheet = from_matrix(sheet, wanted)
     sheet = from_chain(sheet)
     found = _guessed(sheet, roles)
+    _require_one_asset(sheet, found)
     options = {Role.SPOT: spot, Role.FORWARD: forward, Role.RATE: rate, Role.DIVIDEND: dividend}
     given = _given(sheet, found, options, date)
     table = Table(sheet, found, given)
@@ -87,6 +103,9 @@ def _guessed(sheet: Sheet, roles: Mapping[Role, str]) -> dict[Role, str]:
     """By names, unless the cells say otherwise; a type is known by its cells alone."""
     names = [name for name in sheet.header if name in roles.values() or not _is_other(sheet, name)]
     found = guess(names, roles)
+    for other in (name for name in sheet.header if name not in names):
+        if role_of(other) is Role.TYPE and (cell := next(filter(None, sheet.column(other)), "")):
+            sheet.notes.append(f"{other} tells no calls from puts ({cell!r}): it is not used.")
     if Role.TYPE not in found:
         rest = (name for name in sheet.header if name not in found.values())
         if name := next((name for name in rest if _words(sheet, name) <= SIDES), None):
@@ -97,11 +116,31 @@ def _guessed(sheet: Sheet, roles: Mapping[Role, str]) -> dict[Role, str]:
     return found
 
 
+def _require_one_asset(sheet: Sheet, columns: Mapping[Role, str]) -> None:
+    """Refuse options on several assets; SPX and SPXW are one."""
+    level = next((columns[role] for role in LEVELS if role in columns), None)
+    if level is None:
+        return
+    for name in (name for name in sheet.header if plain(name) in ASSETS):
+        cells = zip(sheet.column(name), sheet.column(level), strict=True)
+        words = sorted({word.upper() for word, k in cells if word and is_number(k, sheet.decimal)})
+        if any(letter.isdigit() for word in words for letter in word):
+            continue  # names of contracts, or a price
+        roots = [word for word in words if not any(word.startswith(w) for w in words if w != word)]
+        if len(roots) > 1:
+            raise InputError(
+                f"{sheet.name} has quotes of several assets "
+                f"({name}: {', '.join(roots[:MOST_NAMED])}); keep the rows of one."
+            )
+
+
 def _is_other(sheet: Sheet, name: str) -> bool:
     """Words where a number must be, or no word for a call or a put among the types."""
     role = role_of(name)
     if role is Role.TYPE:
-        return not _words(sheet, name) & SIDES
+        return not any(option_sides(sheet.column(name), plain(name)))
+    if role is Role.MATURITY and any(role_of(n) in TIMES for n in sheet.header if n != name):
+        return not any(is_place(cell) for cell in sheet.column(name))  # the time of day, say
     return role in CARRY and not any(is_number(c, sheet.decimal) for c in sheet.column(name))
 
 
@@ -158,4 +197,6 @@ def _given(
     found |= told
     if date is not None:
         found[Role.DATE] = str(date)
+    elif Role.DATE in columns:
+        found.pop(Role.DATE, None)
     return found

@@ -5,18 +5,22 @@ Encoding and separator are found; lines above the header such as `Spot; 4468.17`
 
 import csv
 import io
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from feynkac.errors import InputError
-from feynkac.market.cells import decimal_mark, is_nothing, parse_number
+from feynkac.market.cells import decimal_mark, is_date, is_nothing, parse_number
+from feynkac.market.columns import SIDES, TIMES, VALUES, Role, plain, role_of
 
 SEPARATORS = ",;\t|"
 BINARY = {b"PK\x03\x04": "an Excel workbook", b"\xd0\xcf\x11\xe0": "an Excel workbook"}
 MOST_LINES_ABOVE = 30
+Line = tuple[int, list[str]]
+"""A line's number in the file, from 1, and its cells."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,15 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
     """Read a text file.
 
     Args:
-        path: comma, semicolon, tab or bar separated, in UTF-8, UTF-16 or Latin 1.
+        path: comma, semicolon, tab or bar separated, in UTF-8, UTF-16 or Latin 1; or JSON.
         is_header: tells the header from lines above it.
 
     Raises:
         InputError: it is not such a file, or has no header with rows below it.
     """
     text, notes = _decode(path)
+    if (found := _from_json(text)) is not None:
+        return replace(sheet_of_frame(found), name=str(path))
     tries = [_cut(path, text, separator, is_header) for separator in _separators(text)]
     kept, comments, first = next((each for each in tries if each[2] is not None), tries[0])
     if not kept:
@@ -70,14 +76,63 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
         )
     if first:
         notes.append(f"the header is in line {kept[first][0]}.")
-    lines_above = [*comments, *(row for _, row in kept[:first])]
-    above = dict(pair for row in lines_above if (pair := _labelled(row)))
-    return make_sheet(str(path), kept[first][1], kept[first + 1 :], above, notes)
+    lines_above = [*comments, *kept[:first]]
+    above = dict(pair for _, row in lines_above if (pair := _labelled(row)))
+    header = _with_sides(kept[first - 1][1] if first else [], kept[first][1])
+    lines = _in_sections(sorted([*comments, *kept]), kept[first][0])
+    if lines:
+        notes.append("maturities stand in lines between the quotes.")
+        header = [*header, Role.MATURITY.value]
+    return make_sheet(str(path), header, lines or kept[first + 1 :], above, notes)
+
+
+def _in_sections(lines: Sequence[Line], start: int) -> list[Line]:
+    """Rows below the header in line `start`, each with the maturity in a line above it.
+
+    Empty if no line between the rows, such as `Expiry: 2027-06-18`, holds nothing but a maturity.
+    """
+    header = next(row for number, row in lines if number == start)
+    if {role_of(name) for name in header} & {*TIMES}:
+        return []
+    found: list[Line] = []
+    now, between = "", False
+    for number, row in lines:
+        if (maturity := _section(row)) is not None:
+            now, between = maturity, between or bool(found)
+        elif number > start and row != header and not _is_comment(row):
+            found.append((number, [*row[: len(header)], *[""] * (len(header) - len(row)), now]))
+    return found if between else []
+
+
+def _section(row: Sequence[str]) -> str | None:
+    """The maturity in a line that holds nothing else."""
+    label, value = _labelled(row) or ("", "")
+    if role_of(label) in (Role.MATURITY, Role.DAYS):
+        return f"{value} days" if role_of(label) is Role.DAYS else value
+    cells = [cell.lstrip("# ") for cell in row if cell]
+    return cells[0] if len(cells) == 1 and is_date(cells[0]) else None
+
+
+def _with_sides(above: Sequence[str], header: Sequence[str]) -> list[str]:
+    """`Strike, Bid, Bid` below `, Calls, Puts` as `Strike, call Bid, put Bid`.
+
+    Unchanged unless the same prices and volatilities stand below both words.
+    """
+    side, found = None, list(header)
+    names: dict[str | None, list[str]] = {"call": [], "put": [], None: []}
+    for i, name in enumerate(header):
+        cell = above[i] if i < len(above) else ""
+        side = SIDES.get(plain(cell)) if cell else side
+        if role_of(name) in VALUES:
+            names[side].append(plain(name))
+            found[i] = f"{side} {name}"
+    whole = not names[None] and sorted(names["call"]) == sorted(names["put"])
+    return found if whole else list(header)
 
 
 def _cut(
     path: Path, text: str, separator: str, is_header: Callable[[Sequence[str]], bool]
-) -> tuple[list[tuple[int, list[str]]], list[list[str]], int | None]:
+) -> tuple[list[Line], list[Line], int | None]:
     """Lines with their numbers in the file, comments, and where among the lines the header is."""
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
@@ -86,7 +141,7 @@ def _cut(
     lines = [(n, [cell.strip() for cell in row]) for n, row in enumerate(cells, start=1)]
     full = [(n, row) for n, row in lines if any(row)]
     kept = [(n, row) for n, row in full if not _is_comment(row) or is_header(row)]
-    comments = [row for _, row in full if _is_comment(row) and not is_header(row)]
+    comments = [(n, row) for n, row in full if _is_comment(row) and not is_header(row)]
     beginning = enumerate(kept[:MOST_LINES_ABOVE])
     return kept, comments, next((i for i, (_, row) in beginning if is_header(row)), None)
 
@@ -129,9 +184,35 @@ def sheet_of_frame(frame: Any) -> Sheet:
     return make_sheet("the table", header, rows, {}, [])
 
 
+def _from_json(text: str) -> Any:
+    """Objects, one per row, also one per line or beside values for all rows; or columns by name.
+
+    None if it is not JSON.
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        try:
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            return None
+    if isinstance(found, Mapping):
+        rows = [v for v in found.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+        if len(rows) == 1:
+            shared = {name: v for name, v in found.items() if _is_single(v)}
+            return [shared | row for row in rows[0]]
+        return {n: list(v.values()) if isinstance(v, dict) else v for n, v in found.items()}
+    return found
+
+
 def _columns(frame: Any) -> dict[Any, list[Any]]:
     if isinstance(frame, Mapping):
-        return {name: list(values) for name, values in frame.items()}
+        single = {name for name, values in frame.items() if _is_single(values)}
+        lists = {name: list(frame[name]) for name in frame if name not in single}
+        rows = max((len(values) for values in lists.values()), default=1)
+        return {name: lists.get(name, [frame[name]] * rows) for name in frame}
     if isinstance(frame, Sequence) and frame and isinstance(frame[0], Mapping):
         names = dict.fromkeys(name for row in frame for name in row)
         return {name: [row.get(name) for row in frame] for name in names}
@@ -141,6 +222,12 @@ def _columns(frame: Any) -> dict[Any, list[Any]]:
         raise InputError(
             f"expected a path, a data frame, or columns by name; got {type(frame).__name__}."
         ) from error
+
+
+def _is_single(values: Any) -> bool:
+    """Whether it is one value for all rows: a word is no list of letters."""
+    several = isinstance(values, Iterable) and not isinstance(values, str)
+    return not several or not getattr(values, "ndim", 1)
 
 
 def _text(value: Any) -> str:
@@ -156,7 +243,7 @@ def _decode(path: Path) -> tuple[str, list[str]]:
         if raw.startswith(start):
             raise InputError(f"{path} is {what}; save the sheet as CSV.")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return raw.decode("utf-16"), []
+        return raw.decode("utf-16", errors="replace"), []
     if b"\x00" in raw:
         raise InputError(f"{path} is not a text file; expected a CSV file.")
     try:
@@ -172,7 +259,10 @@ def _separators(text: str) -> list[str]:
     lines = [line for line in text.splitlines()[:200] if line.strip()]
 
     def agreement(separator: str) -> tuple[int, int]:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
+        try:
+            widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
+        except csv.Error:  # which `_cut` says
+            return 0, 0
         widths.pop(1, None)
         return max(((count, width) for width, count in widths.items()), default=(0, 0))
 

@@ -1,0 +1,39 @@
+"""Numbers and dates as people write them."""
+
+from datetime import date
+
+import pytest
+
+import feynkac as fk
+from feynkac.market.cells import day_first, parse_date, parse_number
+
+CLOCKS = [
+    "2027-07-02T16:00:00+00:00",
+    "2027-07-02 16:00:00+02:00",
+    "2027-07-02 16:00:00 UTC",
+    "2027-07-02 16:00:00 America/New_York",
+    "2027-07-02 4:00 PM",
+    "02/07/2027 16:00:00 CET",
+    "02.07.2027 4 pm",
+    "Jul 2, 2027 4:00 PM EST",
+    "Fri 02-Jul-2027 16:00",
+]
+
+
+@pytest.mark.parametrize("text", CLOCKS)
+def test_a_time_of_day_and_its_zone_leave_the_date(text):
+    assert parse_date(text) == date(2027, 7, 2)
+
+
+def test_the_order_of_a_date_is_told_before_a_clock():
+    assert day_first(["07/16/2027 4:00 PM"]) is False
+
+
+def test_dates_of_a_spreadsheet_with_a_time_of_day():
+    columns = {"date": [46388.5], "K": [90], "expiry": [46570.6667], "iv": [0.25]}
+    assert fk.read_quotes(columns, spot=100.0).t.tolist() == [182 / 365]
+
+
+def test_a_leading_zero_has_no_thousands():
+    assert parse_number("0,250") == parse_number("0.250", ",") == 0.25
+    assert parse_number("4,250") == 4250.0
