@@ -63,7 +63,7 @@ def wide() -> fk.Heston:
 
 
 def ours(fit: fk.MarketFit) -> dict:
-    """The point estimate and its time; the check of the prices comes on top of it."""
+    """The point estimate and its time, that of the closed form's last steps included."""
     found = fit.calibration
     parameters = dict(zip(found.labels, found.estimate.tolist(), strict=True))
     return {"parameters": parameters, "seconds": fit.seconds}

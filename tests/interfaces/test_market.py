@@ -46,7 +46,8 @@ def test_guesses_dropped_rows_and_the_fit_are_printed(network, sheet):
         "sigma",
         "residuals per maturity",
         "105 call",
-        "fitted prices checked by the closed form: largest error",
+        "the last steps are by the closed form: its sum of squares falls from",
+        "the network's prices there checked by the closed form: largest error",
         "ms for the estimate",
     ):
         assert text in result.output

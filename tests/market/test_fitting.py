@@ -133,6 +133,23 @@ def test_spreads_weigh_and_make_the_noise_known(quotes):
     assert "quotes are weighted by their bid–ask spreads" in fit.notes[-1]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_vendors_wings_of_a_week_do_not_decide_the_fit():
+    """At a week and 150 %, the price is 1e-40 of the asset: no formula tells its volatility."""
+    sheet = smile()
+    wings = {"strike": 4468.17 * np.array([0.5, 1.4, 1.5]), "years": [7 / 365] * 3, "iv": [0.3] * 3}
+    wings |= {"rate": [0.03] * 3, "q": [0.01] * 3}
+    joined = {name: [*sheet[name], *wings[name]] for name in sheet}
+    fit = calibrate_formula(WIDE, fk.read_quotes(joined, spot=4468.17))
+    found = dict(zip(fit.calibration.labels, fit.calibration.estimate, strict=True))
+    assert found == pytest.approx(TRUE, rel=1e-4)
+    dropped = [str(each) for each in fit.quotes.reading.dropped]
+    assert len(dropped) == 3
+    assert (
+        "its price does not tell its volatility: vega is below 1e-05 of the largest" in dropped[0]
+    )
+
+
 def test_what_is_not_identified_is_said():
     sheet = {"strike": [*range(4200, 5000, 100)], "years": [0.02] * 8}
     sheet["iv"] = [0.25, 0.24] * 4
@@ -149,6 +166,20 @@ def test_a_parameter_at_the_edge_of_the_box_is_said(quotes):
 def test_a_model_that_does_not_describe_the_quotes_is_said(quotes):
     fit = calibrate_formula(fk.BlackScholesMerton(), quotes)
     assert any("black-scholes-merton misses these quotes" in w for w in fit.calibration.warnings)
+
+
+@pytest.mark.filterwarnings("error")
+def test_fitted_prices_without_a_volatility_are_counted():
+    family = fk.BlackScholesMerton()
+    sheet = {"strike": [75, 100, 105], "maturity": "6M", "iv": [0.3, 0.2, 0.2], "type": "call"}
+
+    def u(inputs):
+        x, t, p = family.domain.split(inputs)
+        return torch.where(x > 1.2 * p.strike, 0.0, 1.0) * family.closed_form(x, t, p)
+
+    fit = fit_quotes(u, family, fk.read_quotes(sheet, spot=100.0), make_market(), None, True)
+    said = "1 of 3 fitted prices have no volatility; residuals and objective omit them."
+    assert said in fit.calibration.warnings
 
 
 def test_elastic_models_keep_their_volatility_at_any_level():
@@ -224,6 +255,28 @@ def test_a_network_is_corrected_by_its_check_and_finds_the_parameters(network, q
         for v, (low, high) in zip(fit.calibration.estimate, fit.calibration.interval, strict=True)
     ]
     assert all(inside)
+
+
+def test_the_closed_form_takes_the_last_steps_of_a_network():
+    solution = fk.solve(fk.BlackScholesMerton(), steps=20, seed=0, evaluations=1)
+    sheet = {"strike": [95, 100, 105], "maturity": "6M", "iv": [0.2, 0.21, 0.22]}
+    quotes = fk.read_quotes(sheet, spot=100.0)
+    fit, alone = solution.calibrate(quotes), solution.calibrate(quotes, polish=False)
+    exact = calibrate_formula(solution.family, quotes)
+    assert fit.calibration.estimate == pytest.approx(exact.calibration.estimate, rel=1e-6)
+    assert fit.calibration.std == pytest.approx(exact.calibration.std, rel=1e-4)
+    assert fit.price == pytest.approx(exact.price, rel=1e-6)
+    assert fit.largest_error > 0.0
+    assert any(note.startswith("the last steps are by the closed form") for note in fit.notes)
+    assert not any("last steps" in note for note in alone.notes)
+    at = fit.problem.unit(fit.calibration.estimate)
+    assert fit.problem.residuals(at) == pytest.approx(exact.problem.residuals(at), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_the_library_fits_the_published_surface_within_a_percent_of_the_best():
+    fit = fk.pretrained("heston").calibrate(fk.read_quotes("examples/dax_2002.csv"))
+    assert fit.objective == pytest.approx(181.5147, rel=1e-4)
 
 
 @pytest.mark.slow

@@ -155,13 +155,14 @@ def calibrate(
     ends = _allowed(problem, starts, np.stack([end for end, _ in found]))
     best = ends[np.argmin(problem.misfit(ends))]
     evaluations = sum(count for _, count in found) + (STARTS if start is None else 0)
-    return _summary(problem, best, confidence, evaluations)
+    return summarise(problem, best, confidence, evaluations)
 
 
 def _best_starts(problem: Problem, seed: int, judges: int) -> Array:
     """The best few of a Sobol' set."""
     size = len(problem.labels)
-    theta = problem.by_law(np.asarray(scipy.stats.qmc.Sobol(size, rng=seed).random(STARTS)))
+    points = torch.quasirandom.SobolEngine(size, scramble=True, seed=seed)  # type: ignore[no-untyped-call]
+    theta = problem.by_law(points.draw(STARTS, dtype=torch.float64).numpy())
     allowed = problem.allowed(theta)
     theta = theta[allowed] if allowed.any() else theta
     return np.asarray(theta[np.argsort(problem.thinned(judges).misfit(theta))[:DESCENTS]])
@@ -180,10 +181,24 @@ def _allowed(problem: Problem, starts: Array, ends: Array) -> Array:
 def _least_squares(problem: Problem, start: Array, precision: float) -> tuple[Array, int]:
     inside = np.clip(start, 1e-6, 1.0 - 1e-6)
     size = float(np.linalg.norm(problem.residuals(inside))) or 1.0  # gtol is absolute
+    slopes = np.empty(0)
+
+    def residuals(theta: Array) -> Array:
+        """With the slopes there, which are asked for next unless the step is refused."""
+        nonlocal slopes
+        value, slopes = problem.linearised(theta)
+        slopes_at[:] = theta
+        return np.asarray((value - problem.values) / problem.scale / size)
+
+    def jacobian(theta: Array) -> Array:
+        found = slopes if np.array_equal(theta, slopes_at) else problem.linearised(theta)[1]
+        return np.asarray(found / problem.scale[:, None] / size)
+
+    slopes_at = np.full_like(inside, np.nan)
     found = scipy.optimize.least_squares(
-        lambda theta: problem.residuals(theta) / size,
+        residuals,
         inside,
-        lambda theta: problem.jacobian(theta) / size,
+        jacobian,
         bounds=(0.0, 1.0),
         xtol=precision,
         ftol=1e-2 * precision,
@@ -207,8 +222,23 @@ def _gradient_descent(problem: Problem, start: Array, steps: int = 500) -> tuple
     return np.asarray(theta.detach().numpy()), steps
 
 
-def _summary(problem: Problem, theta: Array, confidence: float, evaluations: int) -> Calibration:
-    r, jacobian = problem.residuals(theta), problem.jacobian(theta)
+def summarise(
+    problem: Problem,
+    theta: Array,
+    confidence: float,
+    evaluations: int,
+    known: tuple[Array, Array] | None = None,
+) -> Calibration:
+    """What the best θ, in the unit cube, says: its intervals, and warnings.
+
+    Args:
+        problem: the observations.
+        theta: the best one.
+        confidence: of the intervals.
+        evaluations: how many it took.
+        known: residuals and their Jacobian there, if they are.
+    """
+    r, jacobian = known or (problem.residuals(theta), problem.jacobian(theta))
     variance = _variance(problem, r)
     _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -262,8 +292,8 @@ def interval_factor(problem: Problem, confidence: float) -> float:
     """Half width of an interval in standard errors."""
     tail = 0.5 + 0.5 * confidence
     if not problem.noise_is_known:
-        return float(scipy.stats.t.ppf(tail, max(1, problem.freedom)))
-    return float(scipy.stats.norm.ppf(tail))
+        return float(scipy.special.stdtrit(max(1, problem.freedom), tail))
+    return float(scipy.special.ndtri(tail))
 
 
 def _unidentified(problem: Problem, spread: Array, directions: Array) -> list[str]:
@@ -305,7 +335,7 @@ def _not_allowed(problem: Problem, theta: Array) -> list[str]:
 def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
     freedom = problem.freedom
     if total is not None:
-        if freedom > 0 and scipy.stats.chi2.sf(total, freedom) < SMALL_CHANCE:
+        if freedom > 0 and scipy.special.chdtrc(freedom, total) < SMALL_CHANCE:
             return [
                 f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
                 "freedom; the noise is larger than given, or the model is wrong."

@@ -67,6 +67,9 @@ def calibrate(
     by: Annotated[
         Literal["network", "closed-form"], typer.Option(help="What to fit: RUN or its formula.")
     ] = "network",
+    polish: Annotated[
+        bool, typer.Option(help="Finish the fit of a network by its closed form, if it has one.")
+    ] = True,
     domain: OtherDomain = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of observations, if not a column.")
@@ -99,7 +102,8 @@ def calibrate(
     reading |= {"date": date, "values": values}
     settings: dict[str, Any] = {"residuals": residuals, "weights": weights}
     if is_observations(sheet, model.domain, names is not None):
-        _require_unset(f"{sheet} holds observations", reading | settings | {"column": column})
+        of_quotes = reading | settings | {"column": column, "no-polish": not polish}
+        _require_unset(f"{sheet} holds observations", of_quotes)
         if solution is None:
             raise InputError(f"{sheet} holds observations, and those need a solution; omit --by.")
         if names is None:
@@ -109,6 +113,7 @@ def calibrate(
     _require_unset(f"{sheet} holds quotes", of_observations)
     reading["columns"] = _columns(column or [])
     settings |= {"free": names, "given": others, "confidence": confidence, "seed": seed}
+    settings["polish"] = polish
     return calibrate_sheet(solution, model, sheet, reading, settings, output)
 
 

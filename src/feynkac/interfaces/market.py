@@ -119,8 +119,9 @@ def _checked(fit: "MarketFit") -> str:
     if fit.check is None:
         return "fitted prices are those of the closed form"
     found = fit.record()["check"]
+    what = "fitted prices" if fit.network is None else "the network's prices there"
     text = (
-        f"fitted prices checked by {found['by']}: largest error {1e4 * found['largest_error']:.2g} "
+        f"{what} checked by {found['by']}: largest error {1e4 * found['largest_error']:.2g} "
         f"bp of {fit.quotes.level_name}, median {1e4 * found['median_error']:.2g} bp"
     )
     width = found["largest_half_width"]

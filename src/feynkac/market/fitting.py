@@ -15,13 +15,14 @@ from feynkac.analysis.partials import Map
 from feynkac.errors import InputError
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family
-from feynkac.market.descents import Checker, Descents
-from feynkac.market.market_fit import MarketFit
+from feynkac.market.descents import Checker, Descents, Polished
+from feynkac.market.market_fit import Check, MarketFit
 from feynkac.market.placing import levelled, place
 from feynkac.market.quotes import Array, Quotes
 from feynkac.market.weighting import Market, describe, in_level_units, make_market, noise_of
 
 LARGE = 0.05  # of the quotes
+NO_VEGA = 1e-5  # of the largest: it is worth no more than 1e-7 of the asset per point of volatility
 
 
 def calibrate_formula(family: Family, quotes: Quotes, **settings: Any) -> MarketFit:
@@ -51,7 +52,13 @@ def calibrate_formula(family: Family, quotes: Quotes, **settings: Any) -> Market
 
 @torch.inference_mode(False)  # gradients are needed, whatever the caller does
 def fit_quotes(
-    u: Map, family: Family, quotes: Quotes, market: Market, check: Checker | None, anywhere: bool
+    u: Map,
+    family: Family,
+    quotes: Quotes,
+    market: Market,
+    check: Checker | None,
+    anywhere: bool,
+    formula: Map | None = None,
 ) -> MarketFit:
     """The best parameters.
 
@@ -62,23 +69,34 @@ def fit_quotes(
         market: how to fit them.
         check: a reference for the fitted prices.
         anywhere: whether u is known outside the family's box too, as a formula is.
+        formula: the family's closed form, which takes the last steps.
     """
-    placed = place(family, quotes, market.given or {}, market.free, anywhere)
-    kept, in_level = placed.quotes, in_level_units(placed.quotes, market.residuals)
+    in_level = in_level_units(quotes, market.residuals)
+    told = _telling(quotes) if in_level else quotes
+    placed = place(family, told, market.given or {}, market.free, anywhere)
+    kept = placed.quotes
     noise, relative = noise_of(kept, market.weights, in_level)
     fit = Descents(
-        _asked(u, family, anywhere), placed, noise, relative, in_level, market.confidence
+        *(_asked(u, family, anywhere), placed, noise, relative, in_level, market.confidence),
+        exact=anywhere,
     )
     start = time.perf_counter()
-    state = fit.refined(fit.rough(market.seed), np.zeros(len(kept)))
+    state = fit.rough(market.seed)
+    checked, end = None, None
+    if formula is not None and market.polish:
+        end = fit.polished(state, formula)
+    if end is not None:
+        state = end.state
+        checked = Check("the closed form", state.price, np.zeros(len(kept)))
+    else:
+        state = fit.refined(state, np.zeros(len(kept)))
+        if check is not None:
+            state, checked = fit.corrected(state, _checked(check, family))
     seconds = time.perf_counter() - start
-    checked = None
-    if check is not None:
-        state, checked = fit.corrected(state, _checked(check, family))
     level = kept.levels(state.price)
     residuals = level - kept.level if in_level else state.price - kept.price
     found = replace(state.found, residuals=residuals)
-    notes = [*placed.notes, *describe(kept, market.weights, in_level)]
+    notes = [*placed.notes, *_last_steps(end), *describe(kept, market.weights, in_level)]
     made = MarketFit(
         family.name(),
         kept,
@@ -90,8 +108,24 @@ def fit_quotes(
         checked,
         notes,
         seconds,
+        None if end is None else end.network,
     )
     return replace(made, calibration=replace(found, warnings=[*found.warnings, *_large(made)]))
+
+
+def _telling(quotes: Quotes) -> Quotes:
+    """Without those whose price is the same at any volatility that they might have."""
+    keep = quotes.vega > NO_VEGA * quotes.vega.max()
+    name = quotes.level_name
+    reason = f"its price does not tell its {name}: vega is below {NO_VEGA:g} of the largest"
+    return quotes if keep.all() else quotes.select(keep, [reason] * len(quotes))
+
+
+def _last_steps(end: Polished | None) -> list[str]:
+    if end is None:
+        return []
+    fell = f"{end.before:.5g} to {end.after:.5g}"
+    return [f"the last steps are by the closed form: its sum of squares falls from {fell}."]
 
 
 def _asked(u: Map, family: Family, anywhere: bool) -> Map:
@@ -115,8 +149,13 @@ def _checked(check: Checker, family: Family) -> Checker:
 
 
 def _large(fit: MarketFit) -> list[str]:
-    """A warning where the model does not describe the quotes."""
-    name, rms = fit.quotes.level_name, float(np.sqrt(np.nanmean(fit.level_residuals**2)))
-    if rms <= LARGE * np.mean(np.abs(fit.quotes.level)):
-        return []
-    return [f"{fit.family} misses these quotes by {100 * rms:.2g} points of {name} (rms)."]
+    """Warnings where the model does not describe the quotes."""
+    name, known = fit.quotes.level_name, np.isfinite(fit.level_residuals)
+    found = []
+    if not known.all():
+        count = f"{int((~known).sum())} of {len(known)}"
+        found.append(f"{count} fitted prices have no {name}; residuals and objective omit them.")
+    rms = float(np.sqrt(np.mean(fit.level_residuals[known] ** 2))) if known.any() else 0.0
+    if rms > LARGE * np.mean(np.abs(fit.quotes.level)):
+        found.append(f"{fit.family} misses these quotes by {100 * rms:.2g} points of {name} (rms).")
+    return found

@@ -69,7 +69,9 @@ class MarketFit(Shown):
     check: Check | None
     notes: list[str]
     seconds: float
-    """Of the point estimate."""
+    """Until the estimate is known."""
+    network: Array | None = None
+    """Prices of the network at the estimate, where the closed form took the last steps."""
 
     def card(self) -> Card:
         """The estimates with their intervals, and the residuals per maturity."""
@@ -120,16 +122,17 @@ class MarketFit(Shown):
 
     @property
     def largest_error(self) -> float | None:
-        """Of the fitted prices against the check, in volatility or yield."""
+        """Of the network's prices against the check, in volatility or yield."""
         if self.check is None:
             return None
         return float(np.nanmax(np.abs(self.level_errors)))
 
     @property
     def level_errors(self) -> Array:
-        """Fitted − checked, in volatility or yield, by vega."""
+        """Of the network's prices, in volatility or yield, by vega."""
         assert self.check is not None
-        return np.asarray((self.price - self.check.price) / self.quotes.vega)
+        asked = self.price if self.network is None else self.network
+        return np.asarray((asked - self.check.price) / self.quotes.vega)
 
     def record(self) -> dict[str, Any]:
         """As plain data."""

@@ -49,6 +49,8 @@ class Market:
     weights: Weights | None = None
     confidence: float = 0.9
     seed: int = 0
+    polish: bool = True
+    """Whether the closed form, if there is one, takes the last steps of a network's fit."""
 
 
 def make_market(**settings: Any) -> Market:
