@@ -1,11 +1,12 @@
 """Networks of every kind, hardly trained: exports must agree with them, not be good."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 
 import feynkac as fk
+from feynkac.networks.head import Bachelier, Black
 from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 
@@ -45,6 +46,17 @@ UNITS = fk.Smooth(
     depth=2,
     units=(Unit("t", (("sigma", -0.5), ("rate", -1.0), ("dividend", -1.0))),),
 )
+BLACK = Black(
+    asset="x",
+    strike="strike",
+    growth=(("rate", 1.0), ("dividend", -1.0)),
+    rates=(("rate", 1.0),),
+    factor=1.1,
+    powers=(("sigma", 1.0), ("x", -0.3), ("strike", 0.3)),
+)
+BACHELIER = Bachelier(
+    asset="x", strike="strike", call=False, rates=(("rate", 1.0),), powers=(("sigma", 1.0),)
+)
 BS, RAINBOW = fk.BlackScholes(), fk.Rainbow(dim=3)
 CASES = {
     "smooth": (BS, fk.Smooth(width=8, depth=2, products=3)),
@@ -56,6 +68,8 @@ CASES = {
     "layer norm": (BS, fk.Multilevel(levels=2, factor=2, norm="layer", activation="gelu")),
     "feed-forward": (BS, fk.FeedForward(levels=2, factor=2, norm="none", activation="silu")),
     "in units": (fk.BlackScholesMerton(), UNITS),
+    "black": (fk.BlackScholesMerton(), replace(UNITS, head=BLACK)),
+    "bachelier": (fk.Bachelier(fk.Payoff("put")), fk.Smooth(width=8, depth=2, head=BACHELIER)),
     "radial": (fk.HeatGaussian(dim=3), fk.Smooth(width=8, depth=2, radial=True)),
     "two outputs": (TwoPowers(), fk.Smooth(width=8, depth=2, log_ranges=True)),
     "two outputs, multilevel": (TwoPowers(), fk.Multilevel(levels=2, factor=2)),
@@ -81,6 +95,11 @@ NAMES = [*CASES, "one of two", "one of two, multilevel"]
 @pytest.fixture(params=NAMES)
 def each(request) -> fk.Solution:
     return make(request.param)
+
+
+@pytest.fixture
+def made():
+    return make
 
 
 @pytest.fixture(scope="package")

@@ -11,6 +11,7 @@ from feynkac.analysis.partials import gradient
 from feynkac.exporting import description
 from feynkac.exporting.description import describe
 from feynkac.exporting.input_stages import Normalise
+from feynkac.exporting.stage import bare
 
 
 def test_values_are_the_networks(each, drawn):
@@ -62,3 +63,8 @@ def test_an_architecture_of_the_users_own_is_refused(put):
     network.core = torch.nn.Identity()
     with pytest.raises(fk.InputError, match="architecture Identity cannot be exported"):
         describe(replace(put, network=network))
+
+
+def test_without_modules_the_stages_compute_the_same(each, drawn):
+    chain, inputs = describe(each), drawn(each, 50).float()
+    assert torch.equal(bare(chain)(inputs), chain(inputs))

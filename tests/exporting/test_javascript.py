@@ -21,9 +21,9 @@ console.log(JSON.stringify(rows.map((row) => value(network, row))));
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
-@pytest.mark.parametrize("name", ["put", "rainbow"])
-def test_the_documented_reader(name, request, drawn, tmp_path):
-    solution = request.getfixturevalue(name)
+@pytest.mark.parametrize("name", ["smooth", "ordered", "black", "bachelier"])
+def test_the_documented_reader(name, made, drawn, tmp_path):
+    solution = made(name)
     (reader,) = re.findall(r"^```js\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     (tmp_path / "main.js").write_text(reader + MAIN)
     fk.export(solution, tmp_path / "u.json")

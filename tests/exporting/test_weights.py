@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+from scipy.stats import norm
 
 import feynkac as fk
 
@@ -74,7 +75,25 @@ def units(stage, h):
     return run(stage["stages"], h[stage["kept"]] * factors[:-1]) * factors[-1]
 
 
+def option(stage, h):
+    growth, rates, powers = (np.array(stage[name]) for name in ("growth", "rates", "powers"))
+    t, sign, K = h[stage["time"]], stage["sign"], h[stage["strike"]]
+    F = h[stage["asset"]] * np.exp(t * growth @ h)
+    guess = stage["factor"] * np.sqrt(t) * np.exp(powers @ np.log(np.maximum(h, stage["floor"])))
+    w = guess * np.exp(run(stage["stages"], h))
+    black = stage["formula"] == "black"
+    distance = np.log(F / K) if black else F - K
+    v = np.maximum(np.maximum(w, abs(distance) / stage["far"]), stage["least"])
+    d = distance / v
+    price = sign * distance * norm.cdf(sign * d) + w * norm.pdf(d)
+    if black:
+        up, down = norm.cdf(sign * (d + v / 2)), norm.cdf(sign * (d - v / 2))
+        price = sign * (F * up - K * down)
+    return np.exp(-t * rates @ h) * price
+
+
 STEPS = {
+    "option": option,
     "radius": radius,
     "units": units,
     "order": order,

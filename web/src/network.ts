@@ -128,6 +128,21 @@ const only = (h: Jet, columns: number[]) =>
   parts(h, (x) => Float64Array.from(columns, (i) => x[i]!));
 
 const exp: Scalar = (z) => [Math.exp(z), Math.exp(z), Math.exp(z)];
+const inverse: Scalar = (z) => [1 / z, -1 / z ** 2, 2 / z ** 3];
+const squareRoot: Scalar = (z) =>
+  z > 0 ? [Math.sqrt(z), 0.5 / Math.sqrt(z), -0.25 / z ** 1.5] : [0, 0, 0];
+const density = (z: number) => Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI);
+const law: Scalar = (z) => [normalCdf(z), density(z), -z * density(z)];
+const bell: Scalar = (z) => [density(z), -z * density(z), (z * z - 1) * density(z)];
+
+const of = (f: Scalar, h: Jet) => each(h, h.v.keys(), f);
+const scaled = (c: number, h: Jet) => parts(h, (x) => x.map((z) => c * z));
+
+/** w, or a larger number where distance/w would exceed `far`: there, nothing depends on it. */
+function divisor(w: Jet, distance: Jet, far: number, least: number): Jet {
+  const bound = Math.max(Math.abs(distance.v[0]!) / far, least);
+  return w.v[0]! >= bound ? w : { ...scaled(0, w), v: Float64Array.of(bound) };
+}
 
 const STAGES: Record<string, (h: Jet, stage: any) => Jet> = {
   radius(h, { count, floor }) {
@@ -144,6 +159,26 @@ const STAGES: Record<string, (h: Jet, stage: any) => Jet> = {
     const seen = times(only(h, kept), only(factors, range(kept.length)));
     const found = stages.reduce(apply, seen);
     return times(found, only(factors, range(found.v.length).map(() => kept.length)));
+  },
+  option(h, { formula, sign, asset, strike, time, growth, rates, powers, factor, far, least, floor, stages }) {
+    const t = only(h, [time]);
+    const along = (weight: number[]) => times(t, linear(h, { weight: [weight], bias: [0] }));
+    const forward = times(only(h, [asset]), of(exp, along(growth)));
+    const discount = of(exp, scaled(-1, along(rates)));
+    const columns = range(powers.length).filter((i) => powers[i] !== 0);
+    const logs = linear(STAGES.log!(h, { columns, floor }), { weight: [powers], bias: [Math.log(factor)] });
+    const w = times(of(squareRoot, t), of(exp, plus(logs, stages.reduce(apply, h))));
+    const [F, K] = [forward, only(h, [strike])];
+    const log = (x: Jet) => STAGES.log!(x, { columns: [0], floor });
+    const distance = formula === "black" ? plus(log(F), scaled(-1, log(K))) : plus(F, scaled(-1, K));
+    const v = divisor(w, distance, far, least);
+    const d = times(distance, of(inverse, v));
+    const chance = (z: Jet) => scaled(sign, of(law, scaled(sign, z)));
+    if (formula !== "black") {
+      return times(discount, plus(times(distance, chance(d)), times(w, of(bell, d))));
+    }
+    const [up, down] = [plus(d, scaled(0.5, v)), plus(d, scaled(-0.5, v))];
+    return times(discount, plus(times(F, chance(up)), scaled(-1, times(K, chance(down)))));
   },
   order(h, { places }: { places: [number, number][] }) {
     const [start, stop] = places[0]!;

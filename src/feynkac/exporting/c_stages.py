@@ -91,6 +91,29 @@ static double fk_units(const double *h, const int *pivots, int m, const int *kep
 static void fk_in_units(double *h, double unit, int n) {
     for (int i = 0; i < n; i++) h[i] *= unit;
 }""",
+    "option": """
+static double fk_law(double z) { return 0.5 * erfc(-z * sqrt(0.5)); }
+static double fk_sum(const double *h, const double *c, int n) {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) sum += c[i] * h[i];
+    return sum;
+}
+static void fk_option(double *f, const double *h, int n, int black, double sign, int asset,
+                      int strike, int time, const double *growth, const double *rates,
+                      const double *powers, double factor, double far, double least, double low) {
+    double t = h[time], forward = h[asset] * exp(t * fk_sum(h, growth, n)), k = h[strike];
+    double w = factor * (t > 0.0 ? sqrt(t) : 0.0) * exp(f[0]), x = forward - k, v, d;
+    for (int i = 0; i < n; i++)
+        if (powers[i] != 0.0) w *= exp(powers[i] * log(h[i] > low ? h[i] : low));
+    if (black) x = log((forward > low ? forward : low) / (k > low ? k : low));
+    v = fmax(fmax(w, fabs(x) / far), least);
+    d = sign * x / v;
+    f[0] = exp(-t * fk_sum(h, rates, n));
+    if (black)
+        f[0] *= sign * (forward * fk_law(d + 0.5 * sign * v) - k * fk_law(d - 0.5 * sign * v));
+    else
+        f[0] *= sign * x * fk_law(d) + w * exp(-0.5 * d * d) / sqrt(8.0 * atan(1.0));
+}""",
     "sin": "static double fk_sin(double z) { return sin(z); }",
     "silu": "static double fk_silu(double z) { return z / (1.0 + exp(-z)); }",
     "relu": "static double fk_relu(double z) { return z > 0.0 ? z : 0.0; }",
@@ -242,6 +265,18 @@ def _units(out: Writing, record: Record) -> None:
     out.call("in-units", out.here, "unit", out.size)
 
 
+def _option(out: Writing, record: Record) -> None:
+    """It is the first stage of all, so that its row are the inputs."""
+    dim = out.size
+    out.write(record["stages"])
+    terms = [out.array("double", record[name]) for name in ("growth", "rates", "powers")]
+    numbers = [repr(record[name]) for name in ("factor", "far", "least", "floor")]
+    black = int(record["formula"] == "black")
+    places = [record[name] for name in ("asset", "strike", "time")]
+    given = (out.here, "inputs", dim, black, repr(record["sign"]), *places, *terms, *numbers)
+    out.call("option", *given)
+
+
 def _maps(levels: list[list[list[Record]]]) -> Iterator[tuple[int, int, list[Record]]]:
     """Level, place in it, and stages of each map, the deepest level first."""
     for number, level in reversed(list(enumerate(levels))):
@@ -262,4 +297,5 @@ WRITERS: dict[str, Callable[[Writing, Record], None]] = {
     "levels": _levels,
     "radius": _radius,
     "units": _units,
+    "option": _option,
 }

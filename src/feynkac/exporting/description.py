@@ -1,4 +1,4 @@
-"""From a trained network to its stages: radius → units (order → roots, … → layers → scale)."""
+"""From a trained network to its stages: option (radius → units (order → … → layers → scale))."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from feynkac.errors import InputError
+from feynkac.exporting.head_stages import Option
 from feynkac.exporting.input_stages import Log, Normalise, Order, Root
 from feynkac.exporting.layer_stages import Activate, Affine, LayerNorm, Levels, Products, Scale
 from feynkac.exporting.stage import Chain, Stage
@@ -36,7 +37,10 @@ def describe(solution: Solution) -> Chain:
     """
     network = solution.network
     stages = [*_inputs(network), *_core(network.core), Scale(network.shift, network.scale)]
-    found = Chain(_reduced(network.reduction, stages)).cpu().eval()
+    stages = _reduced(network.reduction, stages, in_units=network.head is None)
+    if network.head is not None:
+        stages = [Option(network.head, solution.family.domain.dim, stages)]
+    found = Chain(stages).cpu().eval()
     _require_same(solution, found)
     return found
 
@@ -53,14 +57,17 @@ def _require_same(solution: Solution, found: Chain) -> None:
         )
 
 
-def _reduced(reduction: Reduction, stages: list[Stage]) -> list[Stage]:
-    """The stages behind what symmetries leave of the inputs."""
+def _reduced(reduction: Reduction, stages: list[Stage], in_units: bool) -> list[Stage]:
+    """The stages behind what symmetries leave of the inputs; their result may be in a unit."""
     left_out = reduction.state.stop - 1 if reduction.radial else 0
     if reduction.pivots:
         pivots, kept = (
             [max(0, c - left_out) for c in each] for each in (reduction.pivots, reduction.kept)
         )
-        stages = [Units(pivots, kept, reduction.powers, SMALLEST, stages)]
+        powers = reduction.powers.clone()
+        if not in_units:
+            powers[:, -1] = 0.0
+        stages = [Units(pivots, kept, powers, SMALLEST, stages)]
     return [Radius(left_out + 1, SMALLEST), *stages] if reduction.radial else stages
 
 

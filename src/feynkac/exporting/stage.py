@@ -4,7 +4,7 @@ r"""A network as a list of stages h ← f(h), each with its value, its pull-back
 
 The pull-back g ↦ g f′(h) is written out by hand, since transforms of `torch.func` cannot be
 exported. All formats are made from this list; a new stage needs one class here or in
-`input_stages.py` and `layer_stages.py`, and its C in `c_stages.py`.
+`input_stages.py`, `layer_stages.py` and their like, and its C in `c_stages.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -76,6 +76,22 @@ class Chain(Stage):
     def records(self) -> list[Record]:
         """One per stage."""
         return [stage.record() for stage in self.stages if isinstance(stage, Stage)]
+
+
+def bare(stage: nn.Module) -> Any:
+    """The same functions and numbers in objects that are no modules, for many small calls.
+
+    A module looks for hooks in each call, and for each of its numbers in three dictionaries: that
+    takes as long as the numbers of a hundred inputs.
+    """
+    if isinstance(stage, nn.ModuleList):
+        return [bare(each) for each in stage]
+    functions = {name: f for name, f in vars(type(stage)).items() if not name.startswith("__")}
+    called = {"__call__": functions["forward"]} if "forward" in functions else {}
+    found = type(type(stage).__name__, (), functions | called)()
+    inner = {name: bare(each) for name, each in stage.named_children()}
+    vars(found).update(vars(stage), **dict(stage.named_buffers(recurse=False)), **inner)
+    return found
 
 
 def plain(values: Tensor) -> Any:

@@ -5,6 +5,7 @@ u = D (E[S_t] − K)⁺ and more,   with forward F = E[S_t], strike K, discount 
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -41,6 +42,9 @@ class Quoted(ABC):
         >>> Forwards().quote(Tensor([100.0]), Tensor([1.0]), p).discount
         tensor([1.])
     """
+
+    learns_volatility: ClassVar[bool] = True
+    """Whether the fast method may learn a volatility and price by a formula; otherwise u itself."""
 
     @abstractmethod
     def quote(self, x: Tensor, t: Tensor, p: Params) -> Quote | None:

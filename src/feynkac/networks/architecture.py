@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from feynkac.networks.head import Head
 from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 from feynkac.parts import Part
@@ -48,6 +49,8 @@ class Architecture(Part):
     """Whether it sees |x| in place of x: u is the same in all directions."""
     units: tuple[Unit, ...] = ()
     """Inputs in whose powers it sees the others, and u."""
+    head: Head | None = None
+    """A formula that makes a price of its output."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:

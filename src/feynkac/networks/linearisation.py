@@ -8,11 +8,13 @@ tangents δ̇_l = ∂_v δ_l, the derivatives in the layer W_l, b_l are
     ∂f/∂W_l = δ_l ⊗ h_{l−1},     ∂(∂_v f)/∂W_l = δ̇_l ⊗ h_{l−1} + δ_l ⊗ ḣ_{l−1},
 
 a rank-one and a rank-two matrix. The factors of p ⊙ q are layers of the same form, with adjoints
-δ ⊙ q and δ ⊙ p. Multiplication by the Jacobian J of all rows, by its transpose, and the Gram matrix
-J Jᵀ (the empirical tangent kernel) follow from these factors: J itself, rows times parameters, is
-never formed.
+δ ⊙ q and δ ⊙ p. A formula u = B(f) behind the network is one more layer, from which the adjoints
+start: δ = B′(f), δ̇ = ∂_v B′(f). Multiplication by the Jacobian J of all rows, by its transpose,
+and the Gram matrix J Jᵀ (the empirical tangent kernel) follow from these factors: J itself, rows
+times parameters, is never formed.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -38,17 +40,33 @@ class Linearisation(NamedTuple):
     layers: list[Layer]
 
 
+class End(NamedTuple):
+    """Where the sweep forward ends and that back starts: values `(N,)`, slopes `(N, k)`, adjoints
+    of the outputs `(N, m)` and their tangents `(N, k, m)`."""
+
+    value: Tensor
+    slope: Tensor
+    a: Tensor
+    da: Tensor
+
+
 Step = list[tuple[Tensor, Tensor]]
 """A change of the parameters: (ΔW, Δb) for each layer."""
+Top = Callable[[Tensor, Tensor], End]
+"""What is made of the outputs `(N, m)` and their tangents `(N, k, m)`."""
 
 
 @torch.no_grad()
 def linearise(
-    network: SmoothNetwork, x: Tensor, v: Tensor, mix: Tensor | None = None
+    network: SmoothNetwork,
+    x: Tensor,
+    v: Tensor,
+    mix: Tensor | None = None,
+    top: Top | None = None,
 ) -> Linearisation:
     """One sweep forward, one back.  Shape: x `(N, p)`, directions v `(N, k, p)`, mix `(N, m)`.
 
-    f = Σ_j mix_j f_j; without `mix`, f is the only output of the network.
+    f = Σ_j mix_j f_j, or what `top` makes of the outputs; by default it is the only one.
     """
     factors, inner, (last, last_bias) = network.layers()
     made = [(torch.addmm(bias, x, weight.mT), v @ weight.mT) for weight, bias in factors]
@@ -61,10 +79,8 @@ def linearise(
         dh = first.unsqueeze(1) * dz
         jets.append((first, second.unsqueeze(1) * dz))
     hidden.append((h, dh))
-    a = torch.ones_like(h[:, :1]) if mix is None else mix
-    value = ((h @ last.mT + last_bias) * a).sum(-1)
-    slope = ((dh @ last.mT) * a.unsqueeze(1)).sum(-1)
-    da = torch.zeros_like(dh[..., :1]).expand(-1, -1, a.shape[-1])
+    mix = torch.ones_like(h[:, :1]) if mix is None else mix
+    value, slope, a, da = (top or _mixed(mix))(h @ last.mT + last_bias, dh @ last.mT)
     adjoints = [(a, da)]
     for weight, (first, second) in zip(reversed(network.weights), reversed(jets), strict=False):
         back = a @ weight
@@ -76,6 +92,16 @@ def linearise(
         b, db = back * other, tangent * other.unsqueeze(1) + back.unsqueeze(1) * d_other
         layers.insert(0, Layer(x, v, b, db))
     return Linearisation(value, slope, layers)
+
+
+def _mixed(mix: Tensor) -> Top:
+    """Σ_j mix_j f_j."""
+
+    def end(outputs: Tensor, tangents: Tensor) -> End:
+        slope = (tangents * mix.unsqueeze(1)).sum(-1)
+        return End((outputs * mix).sum(-1), slope, mix, torch.zeros_like(tangents))
+
+    return end
 
 
 def _with_products(

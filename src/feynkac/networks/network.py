@@ -4,7 +4,7 @@ The distribution of Λ is known, and so are mean and variance (paper, Section 3,
 architecture may request √t in place of t, and the logarithms of variables that are uniform in them;
 their means and variances are known as well. Symmetries leave fewer inputs (`reduction.py`), entries
 that exchange are put in order, and of long variables only a few combinations may be seen
-(`subspaces.py`).
+(`subspaces.py`). Behind the core, a formula may turn a volatility into a price (`head.py`).
 """
 
 import copy
@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from feynkac.compilation import compile_module
+from feynkac.errors import InputError
 from feynkac.families.domain import Domain
 from feynkac.families.exchange import in_order, order_of
 from feynkac.networks.architecture import Architecture, Layer, initialise
 from feynkac.networks.columns import SHORTEST_TIME as SHORTEST_TIME
 from feynkac.networks.columns import make_columns
+from feynkac.networks.head import Priced
 from feynkac.networks.reduction import Reduction
 from feynkac.networks.subspaces import maps
 
@@ -61,6 +63,12 @@ class Network(nn.Module):
         self.register_buffer("shift", torch.zeros(size, dtype=torch.float32))
         self.register_buffer("scale", torch.ones(size, dtype=torch.float32))
         self._see(architecture, exchanged)
+        self.head = Priced(architecture.head, domain) if architecture.head else None
+        """From inputs and the scaled output of the core to u; None: u is that output."""
+        if self.head and outputs > 1:
+            raise InputError(
+                f"a head is for one output, and u has {outputs}; leave it out: head=None."
+            )
         self.core = architecture.build(len(self.varies), outputs)
 
     def _see(self, architecture: Architecture, exchanged: tuple[str, ...]) -> None:
@@ -79,10 +87,17 @@ class Network(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
+        values = self.scaled(inputs)
+        found: Tensor = (
+            values * self.unit(inputs) if self.head is None else self.head(inputs, values)
+        )
+        return found
+
+    def scaled(self, inputs: Tensor) -> Tensor:
+        """u in its unit, or what the head makes u of.  Shape: `(…, dim)` → `(…, outputs)`."""
         normalised = self.normalise(inputs).reshape(-1, len(self.varies))
-        values = self.shift + self.scale * self.core(normalised)
-        values = values.reshape(*inputs.shape[:-1], values.shape[-1])
-        return values * self.unit(inputs)  # type: ignore[no-any-return]
+        values: Tensor = self.shift + self.scale * self.core(normalised)
+        return values.reshape(*inputs.shape[:-1], values.shape[-1])
 
     def unit(self, inputs: Tensor) -> Tensor | float:
         """In which u is measured, if it scales with its inputs.  Shape: `(…, dim)` → `(…, 1)`."""

@@ -21,6 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from feynkac.errors import InputError
 from feynkac.networks.architecture import Architecture, Drawn
+from feynkac.networks.head import Head
 from feynkac.networks.reduction import Unit
 from feynkac.networks.subspaces import Subspace
 
@@ -62,6 +63,8 @@ class Smooth(Architecture):
     """Whether it sees |x| in place of x: u is the same in all directions."""
     units: tuple[Unit, ...] = ()
     """Inputs in whose powers it sees the others, and u."""
+    head: Head | None = None
+    """A formula for calls and puts, to which it gives a volatility; None: it gives u."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

@@ -54,6 +54,7 @@ class BlackScholes(
         "vanna": Greek(("x", "sigma")),
         "volga": Greek(("sigma", "sigma")),
     }
+    learns_volatility: ClassVar[bool] = False  # the paper's problem stays one
 
     @property
     def domain(self) -> Domain:

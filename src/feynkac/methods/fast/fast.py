@@ -18,6 +18,7 @@ from feynkac.grids.grid import Grid
 from feynkac.grids.table import Table, make_table
 from feynkac.methods.dimension import Choice, Dimension, Interval
 from feynkac.methods.fast.choose_grid import choose_grid
+from feynkac.methods.fast.choose_head import choose_head
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
@@ -33,6 +34,7 @@ from feynkac.methods.fast.sobolev import (
 from feynkac.methods.fast.table_data import TableData
 from feynkac.methods.method import Chosen, Method, unset
 from feynkac.methods.space import Space, Values
+from feynkac.networks.head import Head
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.phases import enter
@@ -83,6 +85,8 @@ class Fast(Method):
     """μ, how much they count beside the values, see `sobolev.py`."""
     symmetries: bool = True
     """Whether the network sees fewer inputs where u scales with some of them, or is radial."""
+    head: Annotated[bool, Field(exclude_if=lambda wanted: wanted)] = True
+    """Whether the network gives the volatility of a formula, if u is a call or put that has one."""
     scale_inputs: Annotated[int, Field(ge=2), Chosen] = unset
     """Inputs on which the scales of u and of its slopes are measured before the first step."""
 
@@ -159,11 +163,12 @@ class Fast(Method):
         sloped = known if self.grid else inputs * slopes_hold(family, self.noise)
         rows = max(32, ROWS // (1 + sloped))
         solved = few and (self.batch_size or rows) * (1 + sloped) <= MOST_ROWS
-        waves = () if seen.subspaces else self._frequencies(family, seen.symmetries)
+        head = self._chosen_head(family, seen.symmetries) if few else None
+        waves = () if seen.subspaces or head else self._frequencies(family, seen.symmetries)
         width = max(width, WAVY_WIDTH) if waves else width
         return replace(
             self,
-            architecture=self._network(width, 3 if few else 2, waves, seen),
+            architecture=self._network(width, 3 if few else 2, waves, seen, head),
             width=unset,
             depth=unset,
             optimiser=self.optimiser or (GaussNewton() if solved else Muon()),
@@ -178,8 +183,19 @@ class Fast(Method):
             return ()
         return choose_frequencies(family, self.scheme, self.noise, symmetries)
 
+    def _chosen_head(self, family: Family, symmetries: Symmetries) -> Head | None:
+        """None where the network is given, or something else than values and slopes is fitted."""
+        if not self.head or self.architecture is not unset or not self._fits_slopes:
+            return None
+        return choose_head(family, symmetries)
+
     def _network(
-        self, width: int, depth: int, frequencies: tuple[float, ...], seen: Seen
+        self,
+        width: int,
+        depth: int,
+        frequencies: tuple[float, ...],
+        seen: Seen,
+        head: Head | None,
     ) -> Smooth:
         if self.architecture is not unset:
             if (self.width, self.depth) != (unset, unset):
@@ -196,6 +212,7 @@ class Fast(Method):
             subspaces=seen.subspaces,
             radial=seen.symmetries.radial,
             units=seen.symmetries.units,
+            head=head,
         )
 
     def _suited_to_machine(

@@ -6,7 +6,8 @@ in normalised inputs and outputs, R_j the root mean square of ∂_j Y and T_j it
 is mostly noise (`slopes.py`). Labels are means over K paths from the same input, slopes their
 pathwise derivatives; single slopes that do not exist or are far out of scale are left out. The
 network sees √t in place of t, and its slope in √t is fitted: that label's variance stays bounded as
-t → 0, whereas the one in t grows like 1/t.
+t → 0, whereas the one in t grows like 1/t. Behind a head, f and Y are prices, in which errors count
+as errors of volatility (`head_rows.py`).
 """
 
 from abc import abstractmethod
@@ -18,7 +19,9 @@ from torch import Tensor
 
 from feynkac.errors import NonFiniteError
 from feynkac.families.family import Family, outputs
+from feynkac.methods.fast.head_rows import FOUND, HeadRows, head_rows, implied
 from feynkac.networks.linearisation import (
+    Linearisation,
     gram,
     linearise,
     pull_back,
@@ -39,6 +42,9 @@ from feynkac.training.optimisers.gauss_newton import GaussNewtonSteps, solve_dam
 
 TRUST_INPUTS, TRUST_LABELS = 64, 4  # on which the noise of slopes is measured
 OUTLIER = 30.0  # a slope of so many times its scale is left out
+HEAD_OUTLIER = 3.0  # behind a head, its misfit: grids err where volatility means little
+TOLD = 0.01  # the least vega, times σ, at which a label tells f
+LEAST_HEAD_SCALE, LEAST_VOLATILITY, LEAST_HEAD_SLOPE = 0.05, 0.01, 1.0
 
 
 class Slopes(NamedTuple):
@@ -81,6 +87,7 @@ def random_mix(
     return signs if relative is None else signs / relative
 
 
+SMALLEST_SCALE = 1e-30  # of u = 0, with room for its inverse
 ROUNDING, LEAST_SCALE = 1e-5, 1e-4  # of a component's size, and of the largest scale: the least
 
 
@@ -163,11 +170,16 @@ class PathData:
 
 @dataclass(frozen=True)
 class Scales:
-    """Mean and standard deviation of u in its unit `(m,)`, and weights ω `(f,)` of slopes."""
+    """Mean and standard deviation of u in its unit `(m,)`, and weights ω `(f,)` of slopes.
+
+    Behind a head, they are of f.
+    """
 
     shift: Tensor
     scale: Tensor
     weights: Tensor
+    typical: float = 1.0
+    """Behind a head, how far volatility is from that of a constant f."""
 
 
 def measure_scales(
@@ -177,15 +189,52 @@ def measure_scales(
     batch = data.sample(generator)
     if problem := bad_label(batch._replace(gradients=None), data.family.domain):
         raise NonFiniteError(f"before training: a NaN or infinity arose {problem}.")
+    if network.head is not None:
+        return _head_scales(data, network, batch, data.trusted(network, generator), least_slope)
     values = batch.values / network.unit(batch.inputs)
     shift, scale = values.mean(0), values.std(0)
     rounding = torch.maximum(ROUNDING * values.abs().amax(0), LEAST_SCALE * scale.max())
-    scale = scale.maximum(rounding).clamp_min(1e-12)
+    scale = scale.maximum(rounding).clamp_min(SMALLEST_SCALE)
     slopes = data.slopes(network, batch).values / scale.mean()
     rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
     trusted = data.trusted(network, generator)
     least = least_slope * (trusted * rms).max() + 1e-12
     return Scales(shift, scale, trusted / rms.clamp_min(least))
+
+
+def _head_scales(
+    data: Data, network: Network, batch: Batch, trusted: Tensor, least_slope: float
+) -> Scales:
+    """Of f, where it can be told from the labels."""
+    assert network.head is not None
+    f = implied(network.head, batch.inputs, batch.values).to(batch.inputs)
+    rows, _ = rows_behind_head(data, network, batch, f)
+    f = f.squeeze(-1)
+    told = (f.abs() < FOUND) & (rows.first > TOLD)
+    if not told.any():
+        f, told = torch.zeros_like(f), torch.ones_like(told)
+    shift, scale = f[told].mean(), f[told].std(correction=0).clamp_min(LEAST_HEAD_SCALE)
+    spread = (rows.first * (f - shift))[told].square().mean().sqrt()
+    typical = spread.clamp_min(LEAST_VOLATILITY)
+    slopes = (rows.tamed * rows.slopes / typical)[told]
+    rms = torch.where(slopes.isfinite(), slopes, 0.0).square().mean(0).sqrt()
+    least = (least_slope * (trusted * rms).max()).clamp_min(LEAST_HEAD_SLOPE)
+    weights = trusted / rms.maximum(least)
+    return Scales(shift.unsqueeze(0), scale.unsqueeze(0), weights, typical.item())
+
+
+def rows_behind_head(
+    data: Data, network: Network, batch: Batch, f: Tensor
+) -> tuple[HeadRows, Tensor | None]:
+    """Rows of a batch at f `(N, 1)`, and along what their slopes are."""
+    assert network.head is not None
+    slopes, along = data.slopes(network, batch)
+
+    def slopes_of(values: Tensor, gradients: Tensor) -> Tensor:
+        return data.slopes(network, batch._replace(values=values, gradients=gradients)).values
+
+    labels, unit = (batch.values, slopes), network.unit(batch.inputs)
+    return head_rows(network.head, batch.inputs, f, labels, slopes_of, unit), along
 
 
 @dataclass(frozen=True)
@@ -209,6 +258,32 @@ class Sobolev(Objective):
         self, network: Network, batch: Batch, optimiser: torch.optim.Optimizer
     ) -> Tensor:
         """The loss, and what the optimiser shall follow."""
+
+    def residuals(self, network: Network, batch: Batch) -> Linearisation:
+        """Those of all values and fitted slopes, linearised."""
+        core = smooth_core(network)
+        fitted = (self.slope_weight * self.scales.weights).nonzero().flatten()
+        if network.head is not None:
+            return self._head_residuals(network, batch, fitted)
+        x, mix, values, slopes, weights, along = self.targets(network, batch)
+        every = torch.diag_embed(weights) if along is None else weights.unsqueeze(-1) * along
+        lin = linearise(core, x, every[:, fitted], mix)
+        missing = (weights * slopes)[:, fitted]
+        return lin._replace(value=lin.value - values, slope=lin.slope - missing)
+
+    @torch.no_grad()
+    def _head_residuals(self, network: Network, batch: Batch, fitted: Tensor) -> Linearisation:
+        """In volatility; slopes whose misfit is far out of scale are left out."""
+        rows, along = rows_behind_head(self.data, network, batch, network.scaled(batch.inputs))
+        missing, typical = rows.tamed * rows.slopes, self.scales.typical
+        _, weights = without_outliers(missing / typical, self.scales.weights, HEAD_OUTLIER)
+        count = max(1, int(self.scales.weights.count_nonzero()))
+        weights = rows.tamed * weights * (self.slope_weight / count) ** 0.5
+        turned = rows.directions(weights)
+        every = torch.diag_embed(turned) if along is None else turned.unsqueeze(-1) * along
+        top = rows.top(network.scale, weights, fitted)
+        x = network.normalise(batch.inputs)
+        return linearise(smooth_core(network), x, every[:, fitted], top=top)
 
     def targets(self, network: Network, batch: Batch) -> "Targets":
         """What the core of `network` shall fit."""
@@ -249,6 +324,11 @@ class SobolevGradient(Sobolev):
     ) -> Tensor:
         """L and ∇L: the gradient of a slope misfit e is the derivative of the slope along e."""
         core = smooth_core(network)
+        if network.head is not None:
+            lin = self.residuals(network, batch)
+            twice = 2.0 / len(lin.value)
+            set_gradients(core, pull_back(lin, twice * lin.value, twice * lin.slope))
+            return lin.value.square().mean() + lin.slope.square().sum(-1).mean()
         x, mix, values, slopes, weights, along = self.targets(network, batch)
         f, gradient = value_and_gradient(core, x, mix)
         if along is not None:
@@ -272,11 +352,7 @@ class SobolevProjection(Sobolev):
         """L and  Jᵀ (J Jᵀ + λ I)⁻¹ (r − μ J d_prev)  over all values and slopes of the batch."""
         assert isinstance(optimiser, GaussNewtonSteps)
         core, settings = smooth_core(network), optimiser.settings
-        x, mix, values, slopes, weights, along = self.targets(network, batch)
-        fitted = (self.slope_weight * self.scales.weights).nonzero().flatten()
-        every = torch.diag_embed(weights) if along is None else weights.unsqueeze(-1) * along
-        lin = linearise(core, x, every[:, fitted], mix)
-        r_value, r_slope = lin.value - values, lin.slope - (weights * slopes)[:, fitted]
+        lin = self.residuals(network, batch)
         previous = [
             (optimiser.direction(w), optimiser.direction(b))
             for w, b in zip(core.weights, core.biases, strict=True)
@@ -284,14 +360,14 @@ class SobolevProjection(Sobolev):
         j_value, j_slope = push_forward(lin, previous)
         rows = torch.cat(
             [
-                r_value - settings.momentum * j_value,
-                (r_slope - settings.momentum * j_slope).flatten(),
+                lin.value - settings.momentum * j_value,
+                (lin.slope - settings.momentum * j_slope).flatten(),
             ]
         )
         c = solve_damped(gram(lin), rows, settings.damping)
-        n = len(x)
+        n = len(lin.value)
         set_gradients(core, pull_back(lin, c[:n], c[n:].view_as(lin.slope)))
-        return r_value.square().mean() + r_slope.square().sum(-1).mean()
+        return lin.value.square().mean() + lin.slope.square().sum(-1).mean()
 
 
 def smooth_core(network: Network) -> SmoothNetwork:
