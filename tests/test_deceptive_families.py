@@ -12,16 +12,20 @@ from feynkac.analysis.estimators import still
 from feynkac.checks.checkup import require_sound
 from feynkac.checks.finding import Subject
 from feynkac.checks.growth import growth
+from feynkac.clock import Allowance
 from feynkac.errors import InputError
 from feynkac.families.scaling import scalings
 from feynkac.families.squared_radius import squared_radius
 from feynkac.families.symmetry import is_radial
-from feynkac.grids.grid import Grid, read_grid, suits
+from feynkac.grids.grid import Grid, grid_reference, read_grid, suits
 from feynkac.methods.fast.choose_scheme import choose_scheme
+from feynkac.methods.fast.choose_symmetries import choose_symmetries
 from feynkac.preparation import make_run
+from feynkac.sampling.labels import labels
 from feynkac.sampling.line_labels import _has_slopes
 from feynkac.sampling.path import integrates_noise, quieted
 from feynkac.sampling.schemes.gaussian import Coefficients, Gaussian, is_gaussian, transition
+from feynkac.sampling.schemes.geometric import is_geometric
 
 BOX = {"t": fk.Box(0.1, 1.0), "sigma": fk.Box(0.1, 0.5)}
 POWER = 1.0
@@ -100,6 +104,23 @@ def test_a_start_that_is_fixed_does_not_make_an_equation_linear():
     assert is_gaussian(family(fk.Fixed(0.0), square, drift=lambda x, p: 1.0 - x))
 
 
+def test_a_small_box_does_not_make_an_equation_linear():
+    def soft_wall(x, p):
+        return -10.0 * (x - 1.0).clamp_min(0.0)
+
+    assert not is_gaussian(family(fk.Box(-0.01, 0.01), square, drift=soft_wall))
+    assert is_gaussian(family(fk.Box(-0.01, 0.01), square))
+
+
+def test_noise_that_is_capped_where_paths_earn_is_not_geometric():
+    def capped(x, dw, p):
+        return p.sigma * x.clamp_max(5000.0) * dw
+
+    wild, price = {"t": fk.Box(1.0, 5.0), "sigma": fk.Box(0.5, 1.0)}, fk.Box(90.0, 110.0)
+    assert not is_geometric(family(price, square, capped).on(**wild))
+    assert is_geometric(family(price, square, geometric).on(**wild))
+
+
 def test_coordinates_of_other_units_are_compared_by_themselves():
     bent = family(
         fk.Box([1e9, 0.0], [2e9, 1.0]),
@@ -137,6 +158,46 @@ def test_what_has_corners_is_not_radial(inside, dim):
     assert not is_radial(cornered)
     ball = family(box, lambda x, p: (square(x, p) < 0.3).to(x.dtype), base=(fk.Jumps,))
     assert is_radial(ball)
+
+
+@pytest.mark.parametrize("base", [(fk.ConstantDiscount,), (fk.Discount,), (fk.Absorbing,)])
+def test_a_payoff_that_nobody_saw_is_not_radial(base):
+    """The worst of eight pays where few points of a cube lie."""
+    members = {
+        "discount_rate": lambda self, p: 0.05,
+        "discount": lambda self, x, p: square(x, p),
+        "distance": lambda self, x, p: 200.0 - square(x, p),
+    }
+    if fk.ConstantDiscount in base:
+        del members["discount"]
+
+    def worst(x, p):
+        return (x.amin(-1, keepdim=True) - 2.0).clamp_min(0.0)
+
+    cube = fk.Box(-1.0, 1.0, shape=(8,))
+    assert not is_radial(family(cube, worst, base=base, **members))
+
+
+def test_what_happens_late_on_a_path_counts():
+    """At all times t of the box there is nothing but isotropic noise."""
+
+    def pushed(x, p):
+        return torch.where(p.t < 0.4, 1.0, 0.0) * x.new_tensor([1.0, 0.0, 0.0])
+
+    def louder(x, dw, p):
+        return p.sigma * torch.where(p.t < 0.4, 2.0, 1.0) * dw
+
+    def late(*formulas):
+        ball, base = fk.Box(-1.0, 1.0, shape=(3,)), (fk.TimeDependent,)
+        return family(ball, square, *formulas, base=base).on(t=fk.Box(0.5, 1.0))
+
+    def scales_with_time(timed):
+        return any("t" in s.exponents for s in scalings(timed) if "x[0]" not in s.exponents)
+
+    assert is_radial(late(louder))
+    assert not is_radial(late(louder, pushed))
+    assert scales_with_time(late())
+    assert not scales_with_time(late(louder))
 
 
 def test_noise_that_is_isotropic_in_the_box_alone():
@@ -218,6 +279,16 @@ def test_a_trap_beside_the_box_is_a_wall():
     found = read_grid(survival, Grid((129,), 64), inputs).value.flatten()
     barrier = (inputs[0, :, 0] - 0.1) / 0.5
     torch.testing.assert_close(found, torch.erf(barrier / 2**0.5), rtol=0.0, atol=2e-3)
+
+
+def test_a_distance_without_a_sign_is_refused():
+    """On a grid there was no wall at all: u = 0 with an error of 0."""
+    trap = {"base": (fk.BoundaryValue,), "boundary_value": lambda self, x, p: 1.0}
+    level = trap | {"distance": lambda self, x, p: (x - 0.3).abs()}
+    assert "negative beyond the wall" in refusal(family(fk.Box(-1.0, 1.0), square, **level))
+    sphere = trap | {"distance": lambda self, x, p: (x.norm(dim=-1, keepdim=True) - 0.5).abs()}
+    assert "negative beyond the wall" in refusal(family(THREE, square, **sphere))
+    require_sound(family(THREE, square, **(sphere | {"distance": lambda self, x, p: 3.0 - x})))
 
 
 def test_what_cannot_leave_an_interval_does_not_explode():
@@ -344,8 +415,12 @@ def test_paths_that_are_pushed_back_are_not_followed_by_their_coefficients_alone
         {"base": (fk.Source,), "source": lambda self, x, p: (square(x, p) > 2.0).to(x.dtype)},
         {"base": (fk.Discount,), "discount": lambda self, x, p: (square(x, p) > 2.0).to(x.dtype)},
         {"drift": lambda x, p: -(x - 1.0).sign()},
+        {
+            "base": (fk.TimeDependent,),
+            "diffusion": lambda x, dw, p: torch.where(p.t < 0.05, 2.0, 1.0) * x.sin() * dw,
+        },
     ],
-    ids=["source", "discount", "drift"],
+    ids=["source", "discount", "drift", "time"],
 )
 def test_slopes_are_not_fitted_where_a_coefficient_jumps(members):
     jumping = family(THREE, square, **members)
@@ -405,3 +480,68 @@ def test_beyond_a_wall_slopes_are_those_of_its_value():
     found = read_grid(rod, Grid((33,), 16), inputs)
     assert found.value.flatten().tolist() == pytest.approx([2.25, 3.24])
     assert found.space.flatten().tolist() == pytest.approx([3.0, -3.6])
+
+
+def test_points_on_both_sides_of_where_noise_ends_are_on_the_grid():
+    """Linear noise is no end at 0 for what starts below: u = E x = x + 0.3 t."""
+    line = family(fk.Box(-1.0, 1.0), lambda x, p: x, geometric, lambda x, p: 0.3 + 0.0 * x)
+    inputs = torch.tensor([[[x, 1.0, 0.4] for x in (-1.0, -0.5, 0.5, 1.0)]], dtype=torch.float64)
+    inputs = torch.cat([inputs, inputs + torch.tensor([0.1, 0.0, 0.0])])
+    found = read_grid(line, Grid((65,), 32), inputs).value
+    torch.testing.assert_close(found, inputs[..., :1] + 0.3, rtol=0.0, atol=1e-3)
+
+
+def test_a_reference_sees_what_is_earned_beyond_a_grid():
+    """u = E exp x = exp(x + σ²t/2): far out, where the payoff is large, is what paths earn."""
+    wide = family(fk.Box(-0.1, 0.1), lambda x, p: x.exp())
+    inputs, grid = torch.tensor([[0.0, 10.0, 1.0]], dtype=torch.float64), Grid((97,), 36)
+    found, u = grid_reference(wide, grid, inputs), torch.tensor([[5.0]]).double().exp()
+    missed = u - read_grid(wide, grid, inputs.unsqueeze(1)).value.squeeze(1)
+    assert missed / u > 0.01
+    assert found.error > 0.25 * missed
+
+
+def test_what_stands_still_leaves_a_network_something_to_see():
+    still = family(fk.Box(0.1, 0.9), lambda x, p: p.sigma * x, lambda x, dw, p: 0.0)
+    assert choose_symmetries(still).saved(still.domain) < still.domain.dim
+
+
+def test_a_solution_in_the_smallest_units_is_on_its_own_scale():
+    tiny = family(
+        fk.Box(0.5e-8, 1.5e-8), square, lambda x, dw, p: 1e-4 * x.clamp_min(0.0).sqrt() * dw
+    )
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=2), noise=fk.Sobol(), paths=8, symmetries=False)
+    network = fk.solve(tiny, method, steps=1, evaluations=1, progress=False).network
+    assert network.scale < 1e-15
+
+
+@dataclass(frozen=True)
+class Hunters(fk.Family):
+    """Prey and hunters: coarse steps overshoot, turn negative and explode; few of them do."""
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.Box(0.5, 2.0, shape=(2,)),
+            t=fk.Box(0.1, 4.0),
+            a=fk.Box(0.5, 1.5),
+            sigma=fk.Box(0.05, 0.3),
+        )
+
+    def drift(self, x, p):
+        prey, hunters = x[..., :1], x[..., 1:]
+        return torch.cat([p.a * prey * (1.0 - hunters), p.a * hunters * (prey - 1.0)], -1)
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * x * dw
+
+    def initial(self, x, p):
+        return x[..., 1:]
+
+
+def test_paths_that_explode_by_their_steps_get_more_of_them():
+    scheme = choose_scheme(Hunters(), Allowance(0.0))  # no time to look at errors
+    inputs = Hunters().domain.sample(512, torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        found = labels(Hunters(), scheme, inputs, torch.Generator().manual_seed(2), 256)
+    assert found.abs().max() < 10.0  # 1e5 by 16 steps of Euler

@@ -143,7 +143,7 @@ def test_a_wrong_declaration_is_the_only_finding(capability, attribute):
 
 def test_the_quick_checks_are_these():
     quick = [(one.name, one.needs_scheme) for one in CHECKS if one.quick]
-    assert quick == [*((name, False) for name in STRUCTURE), ("simulation", True)]
+    assert quick == [*((name, False) for name in (*STRUCTURE, "walls")), ("simulation", True)]
 
 
 def test_a_family_is_concerned_by_one_check_of_each_name():

@@ -50,6 +50,9 @@ BAD = {
     "dates": (pl.Series(["2024-01-01"]).str.to_date(), r"row 0: .*2024.*not a number"),
     "lists": (pl.Series([[1.0, 2.0]]), r"row 0: .* each entry a column of its own: t\[0\], t\[1\]"),
     "complex": (pd.Series([1j]), "row 0: .*not a number"),
+    "huge": (pd.Series([1, 10**400], dtype=object), "row 1: the value is inf, not a finite number"),
+    "signal": (pd.Series([Decimal("sNaN")]), rf"row 0: the value {NAN}"),
+    "no label": (pd.Series([np.nan], index=pd.Index([pd.NA])), r"row 0 \(index <NA>\): the value"),
 }
 
 

@@ -1,7 +1,10 @@
 """What is found out about a family is found once."""
 
+import functools
 from dataclasses import dataclass, field
 
+import numpy as np
+import pytest
 import torch
 
 import feynkac as fk
@@ -55,3 +58,46 @@ def test_equal_is_relative_to_the_largest_value():
     a = torch.tensor([1e6, 0.0], dtype=torch.float64)
     assert equal(a, a + 1e-4)
     assert not equal(a, a + 1e-2)
+
+
+CURVE, PULL = np.array([1.0]), functools.partial(torch.mul, 2.0)
+
+
+class Schedule:
+    """Holds a number that formulas read."""
+
+    rate = 1.0
+
+
+SCHEDULE = Schedule()
+SCHEDULE.rate = 1.0
+
+
+@dataclass(frozen=True)
+class Reading(Listed):
+    """Its drift reads an array, a partial function, an object and an attribute of its class."""
+
+    levels: float = 1.0
+    speed = 1.0
+
+    def drift(self, x, p):
+        return PULL(x) * CURVE[0] * SCHEDULE.rate * self.speed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setitem(globals(), "CURVE", np.array([2.0])),
+        lambda patch: patch.setitem(globals(), "PULL", functools.partial(torch.mul, 3.0)),
+        lambda patch: patch.setattr(SCHEDULE, "rate", 2.0),
+        lambda patch: patch.setattr(Reading, "speed", 2.0),
+    ],
+    ids=["array", "partial", "object", "class"],
+)
+def test_what_formulas_read_is_looked_at_again_when_it_changes(change, monkeypatch):
+    find, calls = counted()
+    find(Reading(), 1)
+    change(monkeypatch)
+    find(Reading(), 1)
+    find(Reading(), 1)
+    assert len(calls) == 2

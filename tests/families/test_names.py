@@ -19,6 +19,7 @@ LAWS = {"x": Box(0, 1, shape=(2,)), "t": Box(0, 1), "m": Box(0, 1, shape=(2, 3))
         ("x[]", ("x[]", None)),
         ("x[-1]", ("x[-1]", None)),
         ("x[1,]", ("x[1,]", None)),
+        (f"{' ' * 5000}x", ("x", None)),
     ],
 )
 def test_a_name_is_a_variable_or_an_entry(text, found):

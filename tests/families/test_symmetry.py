@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.families.symmetry import exchangeable_variables
+from feynkac.families.symmetry import exchangeable_variables, is_radial
+from feynkac.sampling.weighed import Weighed
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,27 @@ class Weighted(Basket):
 
 def test_a_parameter_may_stay_where_it_is():
     assert exchangeable_variables(Weighted()) == ("x",)
+
+
+@dataclass(frozen=True)
+class Many(fk.Family):
+    """Independent noise in many dimensions."""
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(-1.0, 1.0, shape=(500,)), t=fk.Box(0.0, 1.0))
+
+    def drift(self, x, p):
+        return -x
+
+    def diffusion(self, x, dw, p):
+        return 0.3 * dw
+
+    def initial(self, x, p):
+        return x.square().sum(-1, keepdim=True).sqrt()
+
+
+def test_many_dimensions_take_little_memory():
+    with Weighed() as weighed:
+        assert is_radial(Many())
+    assert weighed.most < 2**25  # all of σσ* at once took half a gigabyte

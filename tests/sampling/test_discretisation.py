@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from feynkac.families import BasketPut, BlackScholes, Box, Domain, Family, Heston
-from feynkac.sampling.discretisation import coarsened, estimate_bias, refined
+from feynkac.sampling.discretisation import coarsened, estimate_bias, own_unit, refined
 from feynkac.sampling.labels import draw_paths, payoffs
 from feynkac.sampling.noise.noise import Antithetic, Independent, of_fewer_steps
 from feynkac.sampling.noise.sobol import Sobol
@@ -116,3 +116,8 @@ def test_where_one_normal_is_left_more_steps_have_more(generator):
     inputs = family.domain.sample(4, generator)
     found = estimate_bias(family, FamilySteps(1), Trapezoid(), inputs, 64, generator)
     assert found.value.isfinite().all()
+
+
+def test_each_component_of_u_has_its_own_unit():
+    values = torch.tensor([[1e4, 1e-4], [3e4, 3e-4]])
+    torch.testing.assert_close(own_unit(values), torch.tensor([1.0, 2e-3 / 2**0.5]))

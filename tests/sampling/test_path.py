@@ -14,6 +14,7 @@ import QuantLib as ql  # noqa: N813
 import torch
 from scipy import integrate, special, stats
 
+import feynkac as fk
 from feynkac.families.capabilities import (
     Absorbing,
     BoundaryValue,
@@ -30,6 +31,7 @@ from feynkac.families.family import Family, noise_dim
 from feynkac.families.measures.box import Box
 from feynkac.families.models.black_scholes import BlackScholes
 from feynkac.families.models.black_scholes_merton import BlackScholesMerton
+from feynkac.sampling import path
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import differential_labels, payoffs
 from feynkac.sampling.noise.noise import Draw, Independent, Shape, normals
@@ -865,3 +867,73 @@ def test_a_constant_discount_is_that_of_any_x(generator):
 )
 def test_weak_orders(family, scheme, order):
     assert weak_order(family, scheme) == order
+
+
+@dataclass(frozen=True)
+class Rooted(fk.Family, fk.TimeDependent, fk.Discount):
+    """Discounted at a rate that grows like the root of the time left."""
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(-1.0, 1.0), t=fk.Box(0.1, 1.0))
+
+    def drift(self, x, p):
+        return 0.0
+
+    def diffusion(self, x, dw, p):
+        return dw
+
+    def initial(self, x, p):
+        return 1.0
+
+    def discount(self, x, p):
+        return p.t.sqrt()
+
+
+def test_no_time_left_is_not_less_than_none(generator):
+    family, scheme = Rooted(), fk.EulerMaruyama(steps=64)
+    inputs = family.domain.sample(64, generator)
+    found = fk.monte_carlo(family, scheme, inputs, 2, generator).value
+    u = (-2.0 / 3.0 * inputs[:, 1:].double() ** 1.5).exp()
+    torch.testing.assert_close(found, u, rtol=0.0, atol=1e-3)
+
+
+@dataclass(frozen=True)
+class Room(fk.Family, fk.Absorbing):
+    """Flat walls, and noise that is the same at all places, or not."""
+
+    even: bool = True
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.Box(-0.9, 0.9, shape=(2,)), t=fk.Box(0.1, 1.0), sigma=fk.Box(0.3, 1.0)
+        )
+
+    def drift(self, x, p):
+        return 0.0
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * dw if self.even else p.sigma * (1.5 + x) * dw
+
+    def distance(self, x, p):
+        return torch.cat([1.0 - x, 1.0 + x], -1)
+
+    def initial(self, x, p):
+        return 1.0
+
+
+def test_where_walls_are_approached_at_one_speed_it_is_measured_once(monkeypatch):
+    assert path._has_even_speed(Room())
+    assert path._has_even_speed(fk.Barrier("down"))  # ln(x/B) of a geometric Brownian motion
+    assert not path._has_even_speed(Room(even=False))
+    family, scheme = Room(), fk.EulerMaruyama(steps=4)
+    inputs = family.domain.sample(8, torch.Generator().manual_seed(0), torch.float64)
+
+    def labels():
+        generator = torch.Generator().manual_seed(1)
+        return fk.monte_carlo(family, scheme, inputs, paths=64, generator=generator).value
+
+    quick = labels()
+    monkeypatch.setattr(path, "_has_even_speed", lambda family: False)
+    assert torch.allclose(quick, labels(), rtol=1e-12)

@@ -18,6 +18,7 @@ from feynkac.checks.finding import Finding, Subject
 from feynkac.display import showing
 from feynkac.errors import InputError
 from feynkac.families.capabilities import (
+    Absorbing,
     ClosedForm,
     ExactSampler,
     OwnSteps,
@@ -50,6 +51,10 @@ def _has_closed_form(family: Family) -> bool:
     return isinstance(family, ClosedForm)
 
 
+def _has_walls(family: Family) -> bool:
+    return isinstance(family, Absorbing)
+
+
 def _has_own_steps(family: Family) -> bool:
     return isinstance(family, OwnSteps) and not isinstance(family, Reflected)
 
@@ -69,6 +74,7 @@ CHECKS = (
     Check("corners", structure.finiteness, quick=True, essential=True),
     Check("noise", structure.linearity, quick=True),
     Check("growth", growth.growth, quick=True),
+    Check("walls", structure.walls, _has_walls, quick=True),
     Check("closed form, t = 0", closed_form.start, _has_closed_form),
     Check("closed form, PDE", closed_form.equation, _has_closed_form),
     Check("simulation", simulation.finite_paths, quick=True, needs_scheme=True, essential=True),

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
-from feynkac.families.capabilities import BoundaryValue, Discount, Source
+from feynkac.families.capabilities import BoundaryValue, Discount, Source, TimeDependent
 from feynkac.families.family import Family, noise_dim, timed
-from feynkac.families.point import Params
+from feynkac.families.point import Params, at_time
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import normals
 from feynkac.sampling.path import path_states
@@ -65,11 +65,25 @@ def coefficient_jumps(subject: Subject) -> Finding:
         coefficients["f"] = family.source
     if isinstance(family, BoundaryValue) and family.domain.state_dim > 1:  # else a wall is a point
         coefficients["g"] = family.boundary_value
-    jumps = {name: largest_jump(f, start, end, p) for name, f in coefficients.items()}
+    jumps = {
+        name: max(largest_jump(f, start, end, p), _jump_in_time(family, f, start, p))
+        for name, f in coefficients.items()
+    }
     if jumping := [name for name, jump in jumps.items() if jump]:
         sentence = " and ".join(jumping) + (" jumps" if len(jumping) == 1 else " jump")
         return Finding("note", f"{sentence} along paths: solve fits values only", jumps)
     return Finding("ok", f"{', '.join(jumps)} are continuous along paths", jumps)
+
+
+def _jump_in_time(family: Family, function: Function, x: Tensor, p: Params) -> float:
+    """The largest jump on the way from `p.t` to 0; slopes in t, and in what moves it, miss it."""
+    if not isinstance(family, TimeDependent):
+        return 0.0
+
+    def at(t: Tensor, p: Params) -> Tensor:
+        return function(x.expand(-1, t.shape[1], -1), at_time(p, t))
+
+    return largest_jump(at, 0.0 * p.t, p.t, p)
 
 
 def segments(family: Family, scheme: Scheme) -> tuple[Tensor, Tensor, Params]:

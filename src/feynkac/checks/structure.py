@@ -14,7 +14,7 @@ from feynkac.checks.family_formula import FamilyFormula, formulas_of
 from feynkac.checks.finding import Finding, Subject
 from feynkac.checks.origin import Origin
 from feynkac.errors import FeynkacError, InputError
-from feynkac.families.capabilities import Coupled, NoiseDimension, Pays, VectorValued
+from feynkac.families.capabilities import Absorbing, Coupled, NoiseDimension, Pays, VectorValued
 from feynkac.families.corners import corners
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family, noise_dim, timed
@@ -29,6 +29,8 @@ DIFFERENTIATED = ("drift", "diffusion", "initial", "discount", "source")
 SLOPE_STEP, SLOPES_UP_TO = 1e-5, 1e-3  # of the spread of the inputs; relative difference
 KINKED = 0.5  # share of inputs that may be next to a kink or a jump
 SHARE_INPUTS = 2**14
+WALL_LINES, WALL_POINTS, WALL_THIRDS = 32, 257, 60  # on which a wall is looked for
+TOUCHES = 1e-8  # a distance, relative to the largest, that is none
 
 
 def declarations(subject: Subject) -> Finding:
@@ -197,6 +199,42 @@ def linearity(subject: Subject) -> Finding:
         )
         return Finding("fail", sentence)
     return Finding("ok", "diffusion is linear in dw")
+
+
+def walls(subject: Subject) -> Finding:
+    """A distance to a wall is negative beyond it, or a step across it would not be seen."""
+    family, generator = subject.family, torch.Generator().manual_seed(3)
+    assert isinstance(family, Absorbing)
+    inputs = family.domain.sample(WALL_LINES, generator, torch.float64)
+    low, high = (side[: family.domain.state_dim] for side in family.domain.bounds)
+    size = torch.where(low < high, high - low, high.abs().clamp_min(1.0))
+    way = size * torch.randn(WALL_LINES, 1, len(size), generator=generator, dtype=torch.float64)
+
+    def distance(rows: Tensor, share: Tensor) -> Tensor:
+        x, t, p = family.domain.split(inputs[rows].unsqueeze(-2))
+        return family.distance(x + share * way[rows], timed(family, p, t))
+
+    shares = torch.linspace(-2.0, 2.0, WALL_POINTS, dtype=torch.float64)
+    with torch.no_grad():
+        found = distance(torch.arange(WALL_LINES), shares[:, None])
+        before, here, after = found[:, :-2], found[:, 1:-1], found[:, 2:]
+        rows, place, wall = ((here > 0.0) & (here < before) & (here <= after)).nonzero(
+            as_tuple=True
+        )
+        left, right = shares[place], shares[place + 2]
+        for _ in range(WALL_THIRDS):
+            thirds = torch.lerp(left, right, 1 / 3), torch.lerp(left, right, 2 / 3)
+            a, b = (distance(rows, s[:, None, None])[range(len(s)), 0, wall] for s in thirds)
+            left, right = torch.where(a < b, left, thirds[0]), torch.where(a < b, thirds[1], right)
+        least = distance(rows, left[:, None, None])[range(len(left)), 0, wall]
+    if (least.abs() <= TOUCHES * found[found.isfinite()].abs().max()).any():
+        sentence = (
+            f"{type(family).__name__}.distance is positive on both sides of a wall, so that paths "
+            "step across it unseen; make it negative beyond the wall, as x - p.level is for paths "
+            "that start above the level, and solve each side by itself"
+        )
+        return Finding("fail", sentence)
+    return Finding("ok", "distances change their sign at walls")
 
 
 def _batch(family: Family, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

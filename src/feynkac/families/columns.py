@@ -58,11 +58,21 @@ def _number(name: str, series: "nw.Series[Any]", row: int, value: Any) -> float:
         missing = value is None or type(value).__name__ in ("NAType", "NaTType")
         what = "is missing" if missing else f"is {_shown(value)}, not a number"
         advice = _advice(name, None if missing else value)
-    elif not math.isfinite(value):
-        what, advice = f"is {float(value)}, not a finite number", _advice(name, None)
+    elif not math.isfinite(number := _as_float(value)):
+        what, advice = f"is {number}, not a finite number", _advice(name, None)
     else:
-        return float(value)
+        return number
     raise InputError(f"column {name!r}, {row_text(series, row)}: the value {what}; {advice}.")
+
+
+def _as_float(value: Any) -> float:
+    """A float, infinite where it is too large for one; NaN for a Decimal that signals."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan
 
 
 def _shown(value: Any) -> str:
@@ -88,4 +98,5 @@ def row_text(rows: Any, row: int) -> str:
 
     index = nw.maybe_get_index(rows)
     label = row if index is None else index.tolist()[row]
-    return f"row {row}" if label == row else f"row {row} (index {label!r})"
+    same = isinstance(label, int) and label == row  # what is missing is equal to nothing
+    return f"row {row}" if same else f"row {row} (index {label!r})"

@@ -25,6 +25,7 @@ from feynkac.families.measures.box import Box
 from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.measure import ROUNDING as ROUNDING
 from feynkac.families.measures.measure import Measure, vector
+from feynkac.families.measures.sampled import Sampled
 from feynkac.families.names import Place, find_place, labels, require_variable
 from feynkac.families.point import Params, Point
 from feynkac.families.portrait import domain_card
@@ -276,6 +277,12 @@ class Domain:
         if self.exchanged and exchangeable(found.measures, self.exchanged):
             found = found.exchanging(*self.exchanged)
         return found if self.rule is None else found.where(self.rule)
+
+    @property
+    def samplers(self) -> tuple[Callable[..., Tensor], ...]:
+        """Functions of users that draw inputs: of all variables together, and of single ones."""
+        single = (law.sample for law in self.measures.values() if isinstance(law, Sampled))
+        return tuple(each for each in (self.sampler, *single) if each is not None)
 
     def record(self) -> dict[str, Any]:
         """As plain data; of a joint sampler it says that there is one.

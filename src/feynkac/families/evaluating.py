@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,6 +17,7 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Family)
 LIBRARY = ("feynkac.", "builtins", "abc", "torch", "numpy")  # what does not change
 INSTALLED = (*LIBRARY, "feynkac", "math", "scipy", "dataclasses")
+PLAIN = (int, float, str, tuple, list, np.ndarray, torch.Tensor, types.FunctionType)
 EMPTY = types.CellType()
 EQUAL = 1e-9  # relative difference of two formulas in float64 that counts as none
 
@@ -48,7 +50,7 @@ def once_per_family(find: Callable[Concatenate[F, P], T]) -> Callable[Concatenat
 
 
 def constants(cls: type) -> tuple[Any, ...]:
-    """Numbers, texts, arrays and functions that the formulas of a class use, which may change.
+    """Numbers, texts, arrays, functions and objects that its formulas use, which may change.
 
     Example:
         >>> from feynkac.families.models.black_scholes import BlackScholes
@@ -77,8 +79,13 @@ def constants(cls: type) -> tuple[Any, ...]:
     def note(value: Any) -> None:
         if isinstance(value, torch.Tensor):
             found.append((id(value), value._version))
+        elif isinstance(value, np.ndarray):
+            found.append((value.shape, value.tobytes()))
         elif isinstance(value, int | float | str | tuple | list | dict):
             found.append(repr(value))
+        elif isinstance(value, functools.partial):
+            for part in (value.func, value.args, value.keywords):
+                note(part)
         elif isinstance(value, types.ModuleType) and not value.__name__.startswith(INSTALLED):
             for part in vars(value).values():
                 if (
@@ -88,10 +95,16 @@ def constants(cls: type) -> tuple[Any, ...]:
                     note(part)
         else:
             follow(value)
+            if not isinstance(value, types.FunctionType | types.ModuleType | type):
+                for part in getattr(value, "__dict__", {}).values():
+                    if isinstance(part, PLAIN):  # what an object holds, not what that holds
+                        note(part)
 
     for base in (base for base in cls.__mro__ if not base.__module__.startswith(LIBRARY)):
         for member in vars(base).values():
             follow(member.fget if isinstance(member, property) else member)
+            if isinstance(member, int | float | np.ndarray | torch.Tensor):
+                note(member)
     return tuple(found)
 
 

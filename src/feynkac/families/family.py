@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import torch
 from torch import Tensor
 
 from feynkac.errors import InputError
@@ -235,6 +236,17 @@ def noise_dim(family: Family) -> int:
 def timed(family: Family, p: Params, t: Tensor) -> Params:
     """Parameters as the formulas of `family` read them at time t of the PDE."""
     return at_time(p, t) if isinstance(family, TimeDependent) else p
+
+
+def on_the_way(family: Family, p: Params, t: Tensor) -> Params:
+    """As `timed`, at a time between t and 0, another for each row and the same in each call.
+
+    What must hold all along a path is not to be looked for at its start alone.
+    """
+    if not isinstance(family, TimeDependent):
+        return p
+    share = torch.rand(t.shape, generator=torch.Generator().manual_seed(0), dtype=t.dtype)
+    return at_time(p, share * t)
 
 
 def jumps(family: Family) -> bool:

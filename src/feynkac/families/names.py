@@ -42,13 +42,14 @@ def parse_name(text: str) -> tuple[str, Index | None]:
         >>> parse_name("x"), parse_name("sigma[0, 1]")
         (('x', None), ('sigma', (0, 1)))
     """
-    match = re.fullmatch(r"\s*([^\[\]]*?)\s*\[([\d\s,]+)\]\s*", text)
+    text = text.strip()
+    match = re.fullmatch(r"([^\[\]]*)\[([\d\s,]+)\]", text)  # in one pass, however long it is
     if match is None:
-        return text.strip(), None
+        return text, None
     try:
-        return match[1], tuple(int(part) for part in match[2].split(","))
+        return match[1].rstrip(), tuple(int(part) for part in match[2].split(","))
     except ValueError:
-        return text.strip(), None
+        return text, None
 
 
 def label(name: str, index: Index | None) -> str:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from feynkac.families.capabilities import Absorbing, BoundaryValue, Discount, Reflected, Source
 from feynkac.families.evaluating import equal, once_per_family
-from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.family import Family, noise_dim, on_the_way, timed
 from feynkac.families.levels import with_levels
 from feynkac.families.point import Params
 
@@ -74,14 +74,13 @@ def scalings(family: Family, fixed: bool = True) -> tuple[Scaling, ...]:
         rows = torch.cat([rows, still])
     found = _reduced(_null_space(rows))[:, : domain.dim + 1]
     found = found[found[:, : domain.dim].any(-1)]
-    if not all(_holds(formula, inputs, row) for formula in formulas for row in found):
-        return ()
+    held = [row for row in found if all(_holds(formula, inputs, row) for formula in formulas)]
     return tuple(
         Scaling(
             tuple((n, e) for n, e in zip(domain.entries, row.tolist(), strict=False) if e),
             row[-1].item(),
         )
-        for row in found
+        for row in held
     )
 
 
@@ -183,7 +182,7 @@ def _formulas(family: Family) -> list[_Formula]:
     def reading(formula: Callable[..., Tensor]) -> Callable[[Tensor], Tensor]:
         def read(inputs: Tensor) -> Tensor:
             x, t, p = domain.split(inputs)
-            return formula(x, timed(family, p, t))
+            return formula(x, on_the_way(family, p, t))
 
         return read
 

@@ -23,7 +23,7 @@ from feynkac.families.capabilities import (
 )
 from feynkac.families.domain import Domain
 from feynkac.families.evaluating import equal, once_per_family
-from feynkac.families.family import Family, jumps, noise_dim, outputs, timed
+from feynkac.families.family import Family, jumps, noise_dim, on_the_way, outputs
 from feynkac.families.measures.box import Box
 from feynkac.families.point import Params
 
@@ -114,7 +114,8 @@ def _is_multiple(family: Family) -> bool:
         return False
     dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
     first = torch.eye(x.shape[-1], dtype=torch.float64)[0].expand_as(x)
-    noise, p = family.diffusion(x, first, timed(family, p, t)), timed(family, p, t)
+    p = on_the_way(family, p, t)
+    noise = family.diffusion(x, first, p)
     return equal(family.diffusion(x, dw, p).expand_as(x), noise.expand_as(x)[..., :1] * dw)
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from feynkac.families.capabilities import (
     Absorbing,
     BoundaryValue,
+    ConstantDiscount,
     Coupled,
     Discount,
     ExactSampler,
@@ -21,7 +22,7 @@ from feynkac.families.capabilities import (
     Source,
 )
 from feynkac.families.evaluating import equal, once_per_family
-from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.family import Family, noise_dim, on_the_way, timed
 from feynkac.families.levels import has_levels, with_levels
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
@@ -72,15 +73,23 @@ def is_radial(family: Family) -> bool:
     turn = torch.linalg.qr(torch.randn(size, generator=generator, dtype=torch.float64)).Q
     turned = inputs.clone()
     turned[:, : domain.state_dim] = inputs[:, : domain.state_dim] @ turn.mT
-    (drift, spread, *others), (drift_t, spread_t, *others_t) = (
-        [*_formulas(family, values), *_levels(family, values)] for values in (inputs, turned)
+    v = torch.randn(len(inputs), domain.state_dim, generator=generator, dtype=torch.float64)
+    (drift, start, *others), (drift_t, *others_t) = (
+        [*_formulas(family, values, way), *_levels(family, values)]
+        for values, way in ((inputs, v), (turned, v @ turn.mT))
     )
-    start = others[0]
-    walled = isinstance(family, Absorbing | Source | Discount)
-    if not walled and bool((start == start[:1]).all()):  # nothing is seen
+    if not _seen_to_vary(family, start):
         return False
-    pairs = [(drift @ turn.mT, drift_t), (turn @ spread @ turn.mT, spread_t)]
-    return all(equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
+    pairs = zip((drift @ turn.mT, start, *others), (drift_t, *others_t), strict=True)
+    return all(equal(a, b) for a, b in pairs)
+
+
+def _seen_to_vary(family: Family, start: Tensor) -> bool:
+    """Whether φ does, or else what paths lose or earn on their way; 0 cannot be lost."""
+    varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
+    lost = (varying or isinstance(family, Absorbing)) and bool(start.any())
+    earned = isinstance(family, Source | BoundaryValue)
+    return lost or earned or not bool((start == start[:1]).all())
 
 
 def _levels(family: Family, inputs: Tensor) -> list[Tensor]:
@@ -104,21 +113,25 @@ def _symmetric(family: Family, names: tuple[str, ...]) -> bool:
     for name in names:
         where = domain.slices()[name]
         turned[:, where] = inputs[:, where][:, turn]
-    (drift, spread, *others), (drift_t, spread_t, *others_t) = (
-        _formulas(family, values) for values in (inputs, turned)
+    v = torch.randn(len(inputs), domain.state_dim, generator=generator, dtype=torch.float64)
+    (drift, *others), (drift_t, *others_t) = (
+        _formulas(family, values, way) for values, way in ((inputs, v), (turned, v[:, turn]))
     )
-    pairs = [(drift[:, turn], drift_t), (spread[:, turn][:, :, turn], spread_t)]
-    return all(equal(a, b) for a, b in [*pairs, *zip(others, others_t, strict=True)])
+    pairs = zip((drift[:, turn], *others), (drift_t, *others_t), strict=True)
+    return all(equal(a, b) for a, b in pairs)
 
 
-def _formulas(family: Family, inputs: Tensor) -> list[Tensor]:
-    """μ, σσ*, φ, and c, f, the distances to walls and g if there are such."""
+def _formulas(family: Family, inputs: Tensor, v: Tensor) -> list[Tensor]:
+    """μ, φ, |σ*v|², and c, f, the distances to walls and g if there are such.
+
+    Random v `(N, d)` tell as much as the matrix σσ*, which is large in many dimensions.
+    """
     x, t, p = family.domain.split(inputs)
-    p = timed(family, p, t)
-    units = torch.eye(noise_dim(family), dtype=x.dtype).unsqueeze(1).expand(-1, len(x), -1)
-    columns = family.diffusion(x.expand(len(units), -1, -1), units, p)
-    spread = torch.einsum("mni,mnj->nij", columns, columns)
-    found = [family.drift(x, p), spread, family.initial(x, p)]
+    p = on_the_way(family, p, t)
+    still = x.new_zeros(len(x), noise_dim(family))
+    transposed = torch.func.vjp(lambda dw: family.diffusion(x, dw, p).expand_as(x), still)[1]
+    spread = transposed(v)[0].square().sum(-1, keepdim=True)
+    found = [family.drift(x, p), family.initial(x, p), spread]
     if isinstance(family, Discount):
         found.append(family.discount(x, p))
     if isinstance(family, Source):

@@ -18,6 +18,7 @@ from feynkac.grids.coefficients import all_finite, drift, variances
 from feynkac.sampling.noise.noise import normals
 
 STARTS, STEPS, LOUDER = 256, 16, 2.25
+WIDER = 1.25  # noise of paths that tell whether others went far enough; they take twice the steps
 FARTHEST = 0.99  # quantile of the paths' extremes that is kept
 MARGIN = 0.02  # of the scale, added at each end
 SPREAD = 0.5  # of what paths scatter, for the scale
@@ -58,9 +59,9 @@ class Sets(NamedTuple):
         return Sets(self.family, self.x.float(), self.t.float(), p)
 
 
-def find_extent(sets: Sets) -> Extent:
-    """Of all sets."""
-    low, high, centre, scale = (part.to(sets.x) for part in _visited(sets.single()))
+def find_extent(sets: Sets, wide: bool = False) -> Extent:
+    """Of all sets; a `wide` one reaches farther than it needs to."""
+    low, high, centre, scale = (part.to(sets.x) for part in _visited(sets.single(), wide))
     low, high = _defined(sets, low), _defined(sets, high)
     low, low_rough = _where_noise_ends(sets, low, 1.0, scale)
     high, high_rough = _where_noise_ends(sets, high, -1.0, scale)
@@ -74,7 +75,7 @@ def find_extent(sets: Sets) -> Extent:
     return Extent(low, high, centre.maximum(low).minimum(high), scale, low_wall, high_wall)
 
 
-def _visited(sets: Sets) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _visited(sets: Sets, wide: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Ends, centre and scale of what loud paths visit.  Shape: `(B, d)` each."""
     first, last = sets.x.amin(1), sets.x.amax(1)
     centre = 0.5 * (first + last)
@@ -83,7 +84,7 @@ def _visited(sets: Sets) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     reach = (
         (last - first).maximum(diffused).maximum(drifted).clamp_min(torch.finfo(centre.dtype).tiny)
     )
-    ends, lowest, highest = _loud_paths(sets, centre, reach)
+    ends, lowest, highest = _loud_paths(sets, centre, reach, wide)
     low = lowest.quantile(1.0 - FARTHEST, dim=0).minimum(first)
     high = highest.quantile(FARTHEST, dim=0).maximum(last)
     scattered = (ends - centre).abs().median(0).values
@@ -93,16 +94,19 @@ def _visited(sets: Sets) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return low - MARGIN * scale, high + MARGIN * scale, centre, scale
 
 
-def _loud_paths(sets: Sets, centre: Tensor, reach: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _loud_paths(
+    sets: Sets, centre: Tensor, reach: Tensor, wide: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """Ends, minima and maxima of paths, the same noise for all sets.  Shape: `(STARTS, B, d)`."""
     family, x, t, p = sets
     generator = torch.Generator().manual_seed(0)
     state = x[:, torch.randint(x.shape[1], (STARTS,), generator=generator)].transpose(0, 1)
-    z = normals(STEPS, (STARTS, 1), noise_dim(family), generator, x.dtype)
-    h = (t / STEPS).unsqueeze(-1)
+    steps, louder = (2 * STEPS, WIDER * LOUDER) if wide else (STEPS, LOUDER)
+    z = normals(steps, (STARTS, 1), noise_dim(family), generator, x.dtype)
+    h = (t / steps).unsqueeze(-1)
     lowest = highest = state
-    for k in range(STEPS):
-        now, dw = timed(family, p, t.unsqueeze(-1) - k * h), LOUDER * h.sqrt() * z[k]
+    for k in range(steps):
+        now, dw = timed(family, p, t.unsqueeze(-1) - k * h), louder * h.sqrt() * z[k]
         loud = family.diffusion(state, dw, now)
         loud = 0.5 * (loud + family.diffusion(state + loud, dw, now))  # in Stratonovich's sense
         away = (state - centre).abs()
@@ -141,6 +145,7 @@ def _where_noise_ends(
     family, p = sets.family, sets.at_horizon()
     found, inner = end.clone(), sets.x.mean(1)
     rough = torch.zeros_like(end, dtype=torch.bool)
+    outermost = inward * (inward * sets.x).amin(1)
     for i in range(end.shape[-1]):
 
         def noise(value: Tensor, i: int = i) -> Tensor:
@@ -154,6 +159,7 @@ def _where_noise_ends(
             closed &= inward * drift(family, at, p)[:, i] >= 0
             closed &= all_finite(family, at, sets.t, sets.p)
             closed &= inward * (inner[:, i] - place) > 0
+            closed &= inward * (outermost[:, i] - place) >= 0  # all points stay within
             closed &= inward * (end[:, i] - place) < scale[:, i]
             found[:, i] = torch.where(closed, place, found[:, i])
             near = inward * NEAR * scale[:, i]

@@ -119,32 +119,35 @@ def at_once(grid: Grid) -> int:
     return max(1, VALUES_AT_ONCE // math.prod(grid.nodes))
 
 
-def read_grid(family: Family, grid: Grid, inputs: Tensor) -> Reading:
-    """u and its slopes in x and t.  Shape: `(sets, points, dim)`, a set has one γ."""
+def read_grid(family: Family, grid: Grid, inputs: Tensor, wide: bool = False) -> Reading:
+    """u and its slopes in x and t.  Shape: `(sets, points, dim)`, a set has one γ.
+
+    A `wide` grid has the same nodes in a larger region.
+    """
     if is_radial(family):
-        return _read_radially(family, grid, inputs)
+        return _read_radially(family, grid, inputs, wide)
     with torch.no_grad(), using_threads(1):  # operations are small
         parts = torch.split(inputs, at_once(grid))
-        found = [_extrapolated(family, grid, part) for part in parts]
+        found = [_extrapolated(family, grid, part, wide) for part in parts]
     return Reading._make(torch.cat(column) for column in zip(*found, strict=True))
 
 
-def _read_radially(family: Family, grid: Grid, inputs: Tensor) -> Reading:
+def _read_radially(family: Family, grid: Grid, inputs: Tensor, wide: bool) -> Reading:
     """By the squared radius:  ∇u = 2x ∂v/∂s."""
     x, rest = inputs.tensor_split([family.domain.state_dim], dim=-1)
     s = torch.cat([x.square().sum(-1, keepdim=True), rest], dim=-1)
     parts = torch.split(s, max(1, at_once(grid) // x.shape[-1]))  # formulas see all of x
-    read = [read_grid(squared_radius(family), grid, part) for part in parts]
+    read = [read_grid(squared_radius(family), grid, part, wide) for part in parts]
     found = Reading._make(torch.cat(column) for column in zip(*read, strict=True))
     return found._replace(space=2.0 * x.unsqueeze(-1) * found.space)
 
 
-def _extrapolated(family: Family, grid: Grid, inputs: Tensor) -> Reading:
+def _extrapolated(family: Family, grid: Grid, inputs: Tensor, wide: bool) -> Reading:
     domain = family.domain
     x, t, _ = domain.split(inputs)
     p, t = domain.split(inputs[:, 0]).p, t.squeeze(-1)
     sets = Sets(family, x, t.amax(1), p)
-    extent = find_extent(sets)
+    extent = find_extent(sets, wide)
 
     def solved(nodes: tuple[int, ...], steps: int) -> Reading:
         axes = make_axes(extent, nodes)
@@ -173,9 +176,12 @@ def _beyond_walls(family: Absorbing, inputs: Tensor, found: Reading) -> Reading:
 
 
 def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:
-    """u on a finer grid than that of the labels.  Shape: `(N, dim)` → `Estimate` of `(N, m)`."""
+    """u on a finer and wider grid than that of the labels.
+
+    Shape: `(N, dim)` → `Estimate` of `(N, m)`.
+    """
     alone = inputs.double().cpu().unsqueeze(1)  # grids are made there
-    value = read_grid(family, grid.refined(), alone).value.squeeze(1)
+    value = read_grid(family, grid.refined(), alone, wide=True).value.squeeze(1)
     error = REMAINING * (value - read_grid(family, grid, alone).value.squeeze(1)).abs()
     return Estimate(value.to(inputs.device), error.to(inputs.device))
 

@@ -2,8 +2,8 @@ r"""The generator on a grid:  A = A_0 + A_1 + … + A_d  with
 
     A_i u = a_ii ∂_i² u + μ_i ∂_i u − c u / d,   A_0 u = f + Σ_{i<j} 2 a_ij ∂_i ∂_j u,   a = ½ σσ*,
 
-by three-point differences on uneven nodes. At the ends u is taken to be linear; on a wall it does
-not change.
+by three-point differences on uneven nodes; c and f are means under hats (`start.py`). At the ends u
+is taken to be linear; on a wall it does not change.
 """
 
 from itertools import combinations
@@ -12,11 +12,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from feynkac.families.capabilities import Discount, Source
+from feynkac.families.capabilities import ConstantDiscount, Discount, Source
 from feynkac.families.family import Family, timed
 from feynkac.families.point import Params
 from feynkac.grids.axes import Axis, along
 from feynkac.grids.coefficients import columns, drift
+from feynkac.grids.start import coefficient
 
 LARGEST_GROWTH = 4.0  # e-foldings that an outward drift at an end may cause
 
@@ -64,7 +65,7 @@ def make_operator(
     """The generator at time t `(B,)` of the PDE, at nodes x `(n₁, …, n_d, B, d)`."""
     p = timed(family, p, t.unsqueeze(-1))
     mu, sigma = drift(family, x, p), columns(family, x, p)
-    decay = family.discount(x, p) / len(axes) if isinstance(family, Discount) else 0.0
+    decay = _discount(family, axes, x, p) / len(axes) if isinstance(family, Discount) else 0.0
     bands = []
     for i, axis in enumerate(axes):
         a = sum((0.5 * v[..., i : i + 1].square() for v in sigma), torch.zeros_like(x[..., :1]))
@@ -72,8 +73,14 @@ def make_operator(
         bands.append((lower, main - decay, upper))
     source = None
     if isinstance(family, Source):
-        source = family.source(x, p).expand(*x.shape[:-1], -1).clone()
+        source = coefficient(family.source, axes, p)
     return _still_on_walls(Operator(bands, _mixed(axes, sigma), source), axes)
+
+
+def _discount(family: Discount, axes: list[Axis], x: Tensor, p: Params) -> Tensor:
+    """c on the nodes."""
+    constant = isinstance(family, ConstantDiscount)
+    return family.discount(x, p) if constant else coefficient(family.discount, axes, p)
 
 
 def _differences(axis: Axis, i: int, dims: int, a: Tensor, mu: Tensor, horizon: Tensor) -> Bands:

@@ -1,7 +1,9 @@
-r"""The initial condition on a grid: at each node the mean of φ under a hat over its neighbours.
+r"""Formulas on a grid: at each node the mean under a hat over its neighbours.
 
-Kinks and jumps of φ between two nodes then cost no order. On a wall u is the value there.
+Kinks and jumps of φ, c and f between two nodes then cost no order. On a wall u is the value there.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -11,21 +13,34 @@ from feynkac.families.family import Family, jumps, timed
 from feynkac.families.point import Params
 from feynkac.grids.axes import Axis, along, mesh
 
-PARTS, JUMP_PARTS = {1: 16, 2: 6}, {1: 64, 2: 12}  # of the gap between two nodes, by dimension
+# of the gap between two nodes, by dimension
+PARTS, JUMP_PARTS, COEFFICIENT_PARTS = {1: 16, 2: 6}, {1: 64, 2: 12}, {1: 64, 2: 6}
+
+Function = Callable[[Tensor, Params], Tensor]
 
 
 def initial_values(family: Family, axes: list[Axis], p: Params) -> Tensor:
     """Shape: `(n₁, …, n_d, B, outputs)`."""
+    p = timed(family, p, torch.zeros_like(axes[0].nodes[0]).unsqueeze(-1))
+    parts = (JUMP_PARTS if jumps(family) else PARTS)[len(axes)]
+    return _with_walls(family, axes, p, _under_hats(family.initial, axes, p, parts))
+
+
+def coefficient(function: Function, axes: list[Axis], p: Params) -> Tensor:
+    """c or f.  Shape: `(n₁, …, n_d, B, outputs)`."""
+    return _under_hats(function, axes, p, COEFFICIENT_PARTS[len(axes)])
+
+
+def _under_hats(function: Function, axes: list[Axis], p: Params, parts: int) -> Tensor:
+    """The mean of a function of x and p at each node."""
     dims = len(axes)
-    parts = (JUMP_PARTS if jumps(family) else PARTS)[dims]
     share = (torch.arange(parts, dtype=axes[0].nodes.dtype) + 0.5) / parts
     fine = [_between(axis.nodes, share) for axis in axes]
-    p = timed(family, p, torch.zeros_like(fine[0][0]).unsqueeze(-1))
-    values = family.initial(mesh(fine), p)
+    values = function(mesh(fine), p)
     values = values.expand(*(len(f) for f in fine), fine[0].shape[-1], values.shape[-1])
     for i, axis in enumerate(axes):
-        values = _under_hats(values, i, along(axis.nodes.diff(dim=0), i, dims), share)
-    return _with_walls(family, axes, p, values.contiguous())
+        values = _along_hats(values, i, along(axis.nodes.diff(dim=0), i, dims), share)
+    return values.contiguous()
 
 
 def _between(nodes: Tensor, share: Tensor) -> Tensor:
@@ -34,7 +49,7 @@ def _between(nodes: Tensor, share: Tensor) -> Tensor:
     return points.flatten(0, 1)
 
 
-def _under_hats(values: Tensor, axis: int, gaps: Tensor, share: Tensor) -> Tensor:
+def _along_hats(values: Tensor, axis: int, gaps: Tensor, share: Tensor) -> Tensor:
     """Means over hats along one axis: points between nodes → nodes."""
     parts = values.unflatten(axis, (gaps.shape[axis], len(share)))  # type: ignore[no-untyped-call]
     weight = share.view([-1] + [1] * (values.ndim - axis - 1))

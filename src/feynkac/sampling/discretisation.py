@@ -79,11 +79,13 @@ def relative_bias(
 def own_unit(values: Tensor) -> Tensor:
     """1, or where u varies by far less, ten of its deviations: prices in millions are prices, too.
 
+    Each of several components has its own.  Shape: `(N, outputs)` → `(outputs,)`.
+
     Example:
         >>> own_unit(torch.tensor([1.0, 3.0])), own_unit(torch.tensor([1e-4, 3e-4]))
         (tensor(1.), tensor(0.0014))
     """
-    return (10.0 * values.std()).clamp(torch.finfo(values.dtype).tiny, 1.0)
+    return (10.0 * values.std(0)).clamp(torch.finfo(values.dtype).tiny, 1.0)
 
 
 def pilot_bias(

@@ -31,12 +31,16 @@ from feynkac.families.capabilities import (
     Source,
     TimeDependent,
 )
+from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim, outputs, timed
 from feynkac.families.point import Params
-from feynkac.sampling.noise.noise import of_fewer_steps
+from feynkac.sampling.generators import make_generator
+from feynkac.sampling.noise.noise import normals, of_fewer_steps
 from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import pullback
+from feynkac.sampling.schemes.gaussian import Gaussian
+from feynkac.sampling.schemes.geometric import Geometric
 from feynkac.sampling.schemes.scheme import Scheme
 
 EARNING = (
@@ -44,6 +48,8 @@ EARNING = (
     *("drift", "diffusion", "step", "exact"),
 )
 """Formulas of what a path earns."""
+NEVER = -80.0  # the logarithm of a chance that is none; smaller numbers are denormal, and slow
+TRIALS = 16  # inputs, and places for each, at which speeds are compared
 
 
 class PathState(NamedTuple):
@@ -61,6 +67,12 @@ def ends_only(family: Family) -> bool:
     """Whether the label depends on the end of the path alone, and on the time it took."""
     varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
     return not varying and not isinstance(family, Source | TimeDependent | Absorbing)
+
+
+def knows_time(family: Family, scheme: Scheme) -> bool:
+    """Whether a scheme follows coefficients that vary with time, and nothing else happens."""
+    exact = isinstance(scheme, Gaussian | Geometric)
+    return exact and not isinstance(family, Discount | Source | Absorbing)
 
 
 def integrates_noise(family: Family, scheme: Scheme) -> TypeGuard[ConditionalMean]:
@@ -124,12 +136,13 @@ def path_end(
     family: Family, scheme: Scheme, x: Tensor, t: Tensor, p: Params, z: Tensor
 ) -> PathState:
     """The path at its end.  Shape: x `(…, d)`, t `(…, 1)`, z `(draws, …, m)`."""
-    if not ends_only(family):
+    if not ends_only(family) and weak_order(family, scheme) is not None:
         *_, last = path_states(family, scheme, x, t, p, z)
         return last
     nothing = torch.zeros_like(t)
-    state = scheme.terminal(family, x, t, p, z)
-    return PathState(state, nothing, discount_factor(family, t, p), nothing, p)
+    state = scheme.terminal(family, x, t, timed(family, p, 0.5 * t), z)
+    end = timed(family, p, nothing)
+    return PathState(state, nothing, discount_factor(family, t, p), nothing, end)
 
 
 def discount_factor(family: Family, t: Tensor, p: Params) -> Tensor:
@@ -181,7 +194,7 @@ def _outside(family: Family, moment: PathState) -> PathState:
 
 def _move(family: Family, single: Scheme, start: PathState, h: Tensor, z: Tensor) -> PathState:
     """One step."""
-    time = start.time - h
+    time = (start.time - h).clamp_min(0.0)  # by rounding it may fall below, where √t is no number
     middle = timed(family, start.p, start.time - 0.5 * h)
     state = single.terminal(family, start.state, h, middle, z)
     end = start._replace(state=state, time=time, p=timed(family, start.p, time))
@@ -216,8 +229,14 @@ def _absorb(family: Family, start: PathState, end: PathState, h: Tensor) -> Path
     assert isinstance(family, Absorbing)
     before = family.distance(start.state, start.p).clamp_min(0.0)
     after = family.distance(end.state, end.p)
-    variance = (h * _speed(family, start)).clamp_min(torch.finfo(h.dtype).tiny)
-    met = (-2.0 * before * after.clamp_min(0.0) / variance).exp()
+    one = _has_even_speed(family) and h.shape[-2:-1] == (1,)  # the same for all paths of an input
+    place = start._replace(state=start.state[..., :1, :]) if one else start
+    variance = (h * _speed(family, place)).clamp_min(torch.finfo(h.dtype).tiny)
+    exponent = -2.0 * before * after.clamp_min(0.0) / variance
+    met = torch.where(exponent < NEVER, 0.0, exponent.clamp_min(NEVER).exp())
+    if not _pays_at_walls(family):
+        stays = functools.reduce(torch.mul, (1.0 - met).unbind(-1))
+        return end._replace(weight=end.weight * stays.unsqueeze(-1))
     share = before / (before + after.abs()).clamp_min(torch.finfo(h.dtype).tiny)
     weight, gained = end.weight, end.gained
     for wall in range(met.shape[-1]):
@@ -227,12 +246,15 @@ def _absorb(family: Family, start: PathState, end: PathState, h: Tensor) -> Path
     return end._replace(weight=weight, gained=gained)
 
 
+def _pays_at_walls(family: Family) -> bool:
+    return isinstance(family, BoundaryValue)
+
+
 def _wall_value(
     family: Family, wall: int, start: PathState, end: PathState, part: Tensor, h: Tensor
-) -> Tensor | float:
+) -> Tensor:
     """g where the path met the wall, after `part` of a step."""
-    if not isinstance(family, BoundaryValue):
-        return 0.0
+    assert isinstance(family, BoundaryValue)
     p = timed(family, end.p, start.time - part * h)
     point = start.state + part * (end.state - start.state)
     return family.boundary_value(_nearest(family, wall, point, p), p)
@@ -257,6 +279,22 @@ def _speed(family: Family, moment: PathState) -> Tensor:
     return torch.stack(speeds, dim=-1)
 
 
+@once_per_family
+def _has_even_speed(family: Family) -> bool:
+    """Whether |σ*∇ρ|² is the same at all x, as for flat walls and constant noise."""
+    inputs = family.domain.sample(TRIALS, make_generator(0, "speed"), torch.float64)
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    z = normals(2, (TRIALS, TRIALS), x.shape[-1], make_generator(1, "speed"), torch.float64)
+    low, high = (side[: x.shape[-1]] for side in family.domain.bounds)
+    places = torch.cat([x, x + (high - low) * z[0], x * z[1].exp()], dim=-2)
+    nothing = torch.zeros_like(places[..., :1])
+    now = timed(family, p, t)
+    with torch.no_grad():
+        found = _speed(family, PathState(places, t, nothing, nothing, now))
+    first = found[..., :1, :].expand_as(found)
+    return equal(torch.where(found.isnan(), first, found), first)  # prices are not below 0
+
+
 def weak_order(family: Family, scheme: Scheme) -> int | None:
     """Weak order of the labels in 1/steps; None: they have no discretisation error.
 
@@ -268,6 +306,8 @@ def weak_order(family: Family, scheme: Scheme) -> int | None:
     """
     if isinstance(family, Absorbing):
         return 1
+    if isinstance(family, TimeDependent) and knows_time(family, scheme):
+        return None
     varying = isinstance(family, Discount) and not isinstance(family, ConstantDiscount)
     if varying or isinstance(family, Source | TimeDependent):
         return min(2, scheme.order or 2)

@@ -54,9 +54,9 @@ def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
         grid, error = finer, GAIN * error
         if 2.0 * clock.spent() > allowance.left:  # no time to look again
             break
-    if not math.isfinite(error):
+    if not error <= LARGE or not _beyond(family, grid, pilot) <= LARGE:  # NaN is large, too
         return None
-    return None if error > LARGE else _with_sets(family, grid, allowance)
+    return _with_sets(family, grid, allowance)
 
 
 @once_per_family
@@ -90,6 +90,13 @@ def _shares(family: Family, grid: Grid, inputs: Tensor) -> list[float]:
         finer = read_grid(family, grid.finer(which), inputs).value
         found.append(((finer - value) / scale).abs().mean().item())
     return found
+
+
+def _beyond(family: Family, grid: Grid, inputs: Tensor) -> float:
+    """Mean error by what lies beyond the ends, which all grids of `_shares` have in common."""
+    value = read_grid(family, grid, inputs).value
+    wide = read_grid(family, grid.refined(), inputs, wide=True).value
+    return ((wide - value) / (value.std().clamp_max(1.0) + value.abs())).abs().mean().item()
 
 
 def _refined(grid: Grid, shares: list[float]) -> Grid:

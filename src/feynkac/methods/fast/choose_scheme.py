@@ -24,7 +24,7 @@ from feynkac.sampling.discretisation import FEWEST_PATHS, pilot_bias, refined
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import labels
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.path import ends_only, label_normals, weak_order
+from feynkac.sampling.path import ends_only, knows_time, label_normals, weak_order
 from feynkac.sampling.reference import Estimate
 from feynkac.sampling.rivals import steadier
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
@@ -43,6 +43,8 @@ from feynkac.sampling.schemes.scheme import Scheme, require_free
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # inside and at corners, to see whether paths stay finite
+EXPLODED = 100.0  # times the largest label of twice the steps
+FLOW_DOUBLINGS = 2  # 4 steps or 8: with more of them, those of Euler are cheaper
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to `own_unit` + |u|
 PILOT_INPUTS = 32
 PILOT_NORMALS, MOST_PILOT_PATHS = 2**21, 2**12  # of the estimate of that error
@@ -77,20 +79,29 @@ def _chosen_scheme(family: Family, allowance: Allowance) -> Scheme:
     while isinstance(scheme, NinomiyaVictoir | Extrapolated) and scheme.steps >= 2 * fewest:
         fewer = scheme.with_steps(scheme.steps // 2)
         small = _certainly_small(family, fewer, allowance.share(1 / 3))
-        if not small or not _stays_finite(family, fewer):
+        if not small or not _is_steady(family, fewer):
             break
         scheme = fewer
     return scheme
 
 
-def _steady(family: Family, scheme: Scheme) -> Scheme:
-    """`scheme` with so many steps that paths from the corners stay finite, if that helps."""
+def _steady(family: Family, scheme: Scheme, doublings: int = MOST_DOUBLINGS) -> Scheme:
+    """`scheme` with so many steps that paths from the corners do not explode, if that helps."""
     finer = scheme
-    for _ in range(MOST_DOUBLINGS if scheme.order else 0):
-        if _stays_finite(family, finer):
+    for _ in range(doublings if scheme.order else 0):
+        if _is_steady(family, finer):
             return finer
         finer = refined(finer)
     return scheme
+
+
+def _is_steady(family: Family, scheme: Scheme) -> bool:
+    """Whether labels are finite, and not far beyond those of twice the steps.
+
+    Few paths that explode by their steps alone look like noise where errors are estimated.
+    """
+    largest = _largest(family, scheme)
+    return largest <= EXPLODED * _largest(family, refined(scheme)) and isfinite(largest)
 
 
 def suitable_scheme(family: Family) -> Scheme:
@@ -107,7 +118,7 @@ def suitable_scheme(family: Family) -> Scheme:
     require_free(family)
     if is_affine(family):
         return LogOde(steps=2)
-    if ends_only(family) and is_gaussian(family):
+    if (ends_only(family) or knows_time(family, Gaussian())) and is_gaussian(family):
         return Gaussian()
     if is_geometric(family) and not isinstance(family, Absorbing | Source):
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
@@ -121,6 +132,8 @@ def suitable_scheme(family: Family) -> Scheme:
     if noise == "additive":
         return flows
     if noise == "diagonal":
+        if not _is_steady(family, quick):
+            flows = _steady(family, flows, FLOW_DOUBLINGS)
         lost = not _stays_finite(family, flows) and _stays_finite(family, quick)
         return quick if lost else steadier(family, flows, quick)
     return quick if noise_dim(family) > FEW_FLOWS or _stays_finite(family, quick) else flows
@@ -128,12 +141,17 @@ def suitable_scheme(family: Family) -> Scheme:
 
 def _stays_finite(family: Family, scheme: Scheme) -> bool:
     """Whether labels are finite, also those that start at corners of the domain."""
+    return isfinite(_largest(family, scheme))
+
+
+def _largest(family: Family, scheme: Scheme) -> float:
+    """Of all labels from some inputs and corners; NaN or infinite if any is."""
     generator = make_generator(0, "finite")
     edge = corners(family.domain, generator, TRIAL_INPUTS)
     inputs = torch.cat([family.domain.sample(TRIAL_INPUTS, generator), edge])
     with torch.no_grad():
         found = labels(family, scheme, inputs, generator, TRIAL_PATHS)
-    return bool(found.isfinite().all())
+    return float(found.abs().max())
 
 
 def _bias(family: Family, scheme: Scheme, allowance: Allowance) -> float:

@@ -63,6 +63,8 @@ def choose_symmetries(family: Family) -> Symmetries:
     """
     radial, found = is_radial(family), scalings(family, fixed=False)
     domain = family.domain
+    if not found:
+        return Symmetries(radial)
     rows = [[s.exponents.get(name, 0.0) for name in domain.entries] + [s.value] for s in found]
     basis = torch.tensor(rows, dtype=torch.float64).reshape(len(rows), domain.dim + 1)
     sample = _sample(family)
@@ -84,7 +86,8 @@ def _sample(family: Family) -> Sample:
 
 
 def _chosen(sample: Sample, radial: bool, basis: Tensor) -> Symmetries:
-    for size in range(len(basis), 0, -1):
+    left = int(sample.domain.varies.sum()) - Symmetries(radial).saved(sample.domain)
+    for size in range(min(len(basis), left - 1), 0, -1):  # a network needs something to see
         tried = [
             (_unevenness(sample, radial, units), units)
             for some in itertools.combinations(range(len(basis)), size)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from feynkac.families.capabilities import AdditiveNoise, CommutingNoise, DiagonalNoise
-from feynkac.families.family import Family, noise_dim, timed
+from feynkac.families.family import Family, noise_dim, on_the_way
 from feynkac.families.point import Params, Point
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.noise import normals
@@ -125,7 +125,7 @@ def _both_orders(family: Family) -> tuple[Point, Tensor, Tensor]:
     """
     domain, generator = family.domain, make_generator(0, "noise kind")
     x, t, p = domain.split(domain.sample(NOISE_POINTS, generator, torch.float64))
-    p = timed(family, p, t)
+    p = on_the_way(family, p, t)
     a, b = normals(2, (NOISE_POINTS,), noise_dim(family), generator, torch.float64)
     one, other = derivative(family, x, p, a, b), derivative(family, x, p, b, a)
     return Point(x, t, p), one, other

@@ -4,10 +4,13 @@ r"""States whose law is normal, without discretisation error: with μ(S) = AS + 
 
 That μ is affine and σ constant is found out by evaluating them: users need not know. Where A is
 diagonal, everything is an elementary function of its entries; otherwise it is read off from the
-exponential of a block matrix, as Van Loan does.
+exponential of a block matrix, as Van Loan does. Coefficients that vary with time are frozen in the
+middle of small pieces; moments of n and n/2 pieces are extrapolated to order 4.
 """
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import torch
@@ -18,8 +21,8 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.capabilities import TimeDependent
 from feynkac.families.evaluating import equal, once_per_family
-from feynkac.families.family import Family, noise_dim
-from feynkac.families.point import Params
+from feynkac.families.family import Family, noise_dim, on_the_way
+from feynkac.families.point import Params, at_time
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.scheme import Scheme, require_free
 
@@ -27,11 +30,12 @@ TRIALS = 32
 FAR = 30.0  # standard deviations away, where coefficients must still be affine
 MOST_COUPLED = 10  # dimensions in which exponentials of matrices are affordable
 LEAST_VARIANCE = 1e-6  # of a coordinate, relative to its own, given those before it
+PIECES = 16  # of the time in which coefficients vary; an even number
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class Gaussian(Scheme):
-    """The exact law of states with affine drift and constant noise, in one step.
+    """The exact law of states with affine drift and noise that does not depend on x, in one step.
 
     Example:
         >>> Gaussian().draws
@@ -49,7 +53,11 @@ class Gaussian(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(1, …, m)` → `(…, d)`."""
         wide = Params(**{name: value.double() for name, value in vars(p).items()})
         start = x.double()  # differences of large coefficients lose digits
-        law = transition(coefficients(family, start, wide), start, t.double())
+        if isinstance(family, TimeDependent):
+            at = functools.partial(coefficients, family, start)
+            law = in_pieces(at, start, wide, t.double())
+        else:
+            law = transition(coefficients(family, start, wide), start, t.double())
         return law.mean.to(z) + torch.einsum("...ij,...j->...i", law.root.to(z), z[0])
 
     def check(self, family: Family) -> None:
@@ -97,15 +105,36 @@ def _units(count: int, like: Tensor) -> Tensor:
 
 def transition(given: Coefficients, x: Tensor, t: Tensor) -> Transition:
     """The law of S_t."""
-    spread = given.noise @ given.noise.mT
-    if _is_diagonal(given.matrix):
-        rates = given.matrix.diagonal(dim1=-2, dim2=-1)
-        mean = (rates * t).exp() * x + _growth(rates, t) * given.constant
-        both = rates.unsqueeze(-1) + rates.unsqueeze(-2)
-        covariance = spread * _growth(both, t.unsqueeze(-1))
-    else:
-        mean, covariance = _by_exponential(given, spread, x, t)
+    mean, covariance, _ = _moments(given, x, t)
     return Transition(mean, _root(covariance))
+
+
+def in_pieces(at: Callable[[Params], Coefficients], x: Tensor, p: Params, h: Tensor) -> Transition:
+    """The law after a time h, in whose middle `p.t` is left, by the coefficients at each time."""
+
+    def moments(pieces: int) -> tuple[Tensor, Tensor]:
+        mean, covariance = x, 0.0 * x.unsqueeze(-1)
+        for k in range(pieces):
+            left = p.t + (0.5 - (k + 0.5) / pieces) * h
+            mean, added, flow = _moments(at(at_time(p, left)), mean, h / pieces)
+            covariance = added + flow @ covariance @ flow.mT if k else added
+        return mean, covariance
+
+    both = zip(moments(PIECES), moments(PIECES // 2), strict=True)
+    mean, covariance = ((4.0 * fine - coarse) / 3.0 for fine, coarse in both)
+    return Transition(mean, _root(covariance))
+
+
+def _moments(given: Coefficients, x: Tensor, t: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean and covariance of S_t, and e^{At}."""
+    spread = given.noise @ given.noise.mT
+    if not _is_diagonal(given.matrix):
+        return _by_exponential(given, spread, x, t)
+    rates = given.matrix.diagonal(dim1=-2, dim2=-1)
+    flow = (rates * t).exp()
+    mean = flow * x + _growth(rates, t) * given.constant
+    both = rates.unsqueeze(-1) + rates.unsqueeze(-2)
+    return mean, spread * _growth(both, t.unsqueeze(-1)), flow.diag_embed()
 
 
 def _is_diagonal(matrix: Tensor) -> bool:
@@ -123,8 +152,8 @@ def _growth(rate: Tensor, t: Tensor) -> Tensor:
 
 def _by_exponential(
     given: Coefficients, spread: Tensor, x: Tensor, t: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Mean and Q from  exp(h [[A, σσ*, b], [0, −A*, 0], [0, 0, 0]]),  h doubled up to t."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, Q and e^{At} from  exp(h [[A, σσ*, b], [0, −A*, 0], [0, 0, 0]]),  h doubled up to t."""
     d = x.shape[-1]
     matrix = given.matrix
     zero, column = torch.zeros_like(matrix), given.constant.unsqueeze(-1)
@@ -140,7 +169,7 @@ def _by_exponential(
         covariance = covariance + flow @ covariance @ flow.mT
         flow, shift = flow @ flow, shift + flow @ shift
     mean = (flow * x.unsqueeze(-2)).sum(-1) + shift.squeeze(-1)
-    return mean, 0.5 * (covariance + covariance.mT)
+    return mean, 0.5 * (covariance + covariance.mT), flow
 
 
 def _root(covariance: Tensor) -> Tensor:
@@ -160,7 +189,7 @@ def _root(covariance: Tensor) -> Tensor:
 
 @once_per_family
 def is_gaussian(family: Family) -> bool:
-    """Whether μ is affine and σ constant, with noise in all directions.
+    """Whether μ is affine in x and σ does not depend on it, with noise in all directions.
 
     Example:
         >>> from feynkac.families.models.heston import Heston
@@ -168,19 +197,22 @@ def is_gaussian(family: Family) -> bool:
         >>> is_gaussian(Heston()), is_gaussian(HeatGaussian(dim=3))
         (False, True)
     """
-    if isinstance(family, TimeDependent) or noise_dim(family) != family.domain.state_dim:
+    if noise_dim(family) != family.domain.state_dim:
         return False
     generator = make_generator(0, "gaussian")
     x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    p = on_the_way(family, p, t)
     std = family.domain.std[family.domain.slices()["x"]]
     std = torch.where(std > 0.0, std, x.abs().amax(0).clamp_min(1.0))  # paths leave what is fixed
     far = x + FAR * std * torch.randn(x.shape, generator=generator, dtype=torch.float64)
     dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
     given = coefficients(family, x, p)
+    moved = (given.noise.square().sum(-1) * t).sqrt() + (family.drift(x, p) * t).abs()
+    moved = moved * torch.randn(x.shape, generator=generator, dtype=torch.float64)
     same = all(
         _equal(family.drift(at, p), (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant)
         and _equal(family.diffusion(at, dw, p), (given.noise @ dw.unsqueeze(-1)).squeeze(-1))
-        for at in (x, far)
+        for at in (x, far, x + moved, x + FAR * moved)  # paths may leave a small box far behind
     )
     if not same or (x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix)):
         return False

@@ -3,7 +3,7 @@ r"""Geometric Brownian motions, any number and however correlated, without discr
     S_i ← S_i exp( (m_i − ½ Σ_j s_ij²) h + Σ_j s_ij ΔB_j ),    m = μ(S)/S,  s = σ(S)/S,
 
 for families whose m and s do not depend on S. That is found out by evaluating the coefficients:
-users write μ and σ, and need not know.
+users write μ and σ, and need not know. If m and s vary with time, ln S is normal (`gaussian.py`).
 """
 
 import functools
@@ -17,9 +17,10 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.capabilities import TimeDependent
 from feynkac.families.evaluating import equal, once_per_family
-from feynkac.families.family import Family, noise_dim
+from feynkac.families.family import Family, noise_dim, on_the_way, timed
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
+from feynkac.sampling.schemes.gaussian import Coefficients, in_pieces
 from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 TRIALS = 32
@@ -44,6 +45,13 @@ class Geometric(Scheme):
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
+        if isinstance(family, TimeDependent):
+            wide = Params(**{name: value.double() for name, value in vars(p).items()})
+            at = functools.partial(_of_logarithms, family, x.double())
+            law = in_pieces(at, 0.0 * x.double(), wide, t.double())
+            return (
+                x * (law.mean.to(z) + torch.einsum("...ij,...j->...i", law.root.to(z), z[0])).exp()
+            )
         total = z.sum(0) * (t / self.steps).sqrt()
         growth = family.drift(x, p) / x - 0.5 * relative_variance(family, x, p)
         return x * (growth * t + family.diffusion(x, total, p) / x).exp()
@@ -56,6 +64,15 @@ class Geometric(Scheme):
                 f"{type(family).__name__} is no geometric Brownian motion: Geometric needs μ and σ "
                 "that are proportional to x > 0; use ExtrapolatedEuler(steps=16)."
             )
+
+
+def _of_logarithms(family: Family, x: Tensor, p: Params) -> Coefficients:
+    """Those of ln S:  A = 0,  b = m − ½ Σ_j s_ij²,  σ = s."""
+    units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
+    units = units.view(len(units), *[1] * (x.ndim - 1), len(units)).expand(-1, *x.shape[:-1], -1)
+    noise = (family.diffusion(x.unsqueeze(0), units, p) / x).movedim(0, -1)
+    constant = family.drift(x, p) / x - 0.5 * noise.square().sum(-1)
+    return Coefficients(torch.zeros_like(noise), constant, noise)
 
 
 def relative_variance(family: Family, x: Tensor, p: Params) -> Tensor:
@@ -91,7 +108,8 @@ def column_groups(family: Family) -> Tensor:
 @torch.no_grad()
 def _column_groups(family: Family) -> Tensor:
     generator, units = make_generator(0, "columns"), torch.eye(noise_dim(family)).double()
-    x, _, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    p = timed(family, p, t)
     columns = (family.diffusion(x, unit.expand(TRIALS, -1), p).expand_as(x) for unit in units)
     entries = torch.stack([(column != 0.0).any(0) for column in columns])
     if entries.all(0).any():  # an entry that all move: no two go together
@@ -116,14 +134,19 @@ def is_geometric(family: Family) -> bool:
         >>> is_geometric(BlackScholes()), is_geometric(Bachelier())
         (True, False)
     """
-    if isinstance(family, TimeDependent) or min(family.domain.measures["x"].low) <= 0.0:
+    square = noise_dim(family) == family.domain.state_dim  # as many normals as logarithms
+    if min(family.domain.measures["x"].low) <= 0.0 or (
+        isinstance(family, TimeDependent) and not square
+    ):
         return False
     generator = make_generator(0, "geometric")
-    x, _, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    p = on_the_way(family, p, t)
     dw = torch.randn(TRIALS, noise_dim(family), generator=generator, dtype=torch.float64)
-    factor = torch.randn(x.shape, generator=generator, dtype=torch.float64).exp()
+    away = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    up = 1.0 + (relative_variance(family, x, p) * t).sqrt()  # as far as paths go that earn much
     ratios = []
-    for state in (x, factor * x):
+    for state in (x, torch.where(away > 0.0, away * up, away).exp() * x):
         both = (family.drift(state, p).expand_as(x), family.diffusion(state, dw, p).expand_as(x))
         ratios.append(torch.cat(both, dim=-1) / torch.cat([state, state], dim=-1))
     first, second = ratios
