@@ -1,11 +1,17 @@
 """Every endpoint of a real server: its numbers are those of the library."""
 
+import asyncio
+import concurrent.futures
+
 import httpx
 import numpy as np
 import pytest
 import torch
 
 import feynkac as fk
+from feynkac.interfaces.server.app import make_app
+from feynkac.interfaces.server.guard import Access
+from feynkac.interfaces.server.offer import make_offer
 
 ONE = {"x": 9.5, "t": 0.5, "sigma": 0.3, "strike": 11.0}
 MANY = {"x": [9.2, 9.7], "t": 0.5, "sigma": [[0.3], [0.4]], "strike": 11.0}
@@ -170,6 +176,7 @@ def test_metrics_count_requests_and_points(server):
     assert route in httpx.get(server.url + "metrics").text
 
 
+RAGGED = [[9.5], [9.5, 9.6]]
 BAD = [
     ({"at": ONE | {"x": 12.0}}, "at.x", 12.0, [9.0, 10.0]),
     ({"at": ONE | {"x": True}}, "at.x", True, None),
@@ -210,6 +217,8 @@ def test_a_problem_names_field_value_and_range(server, body, field, value, allow
         ("uncertainty", {"given": {"sigma": {"law": "normal", "parameters": [0.3, -1.0]}}},
          "given.sigma.parameters"),
         ("uncertainty", {"samples": 63}, "samples"),
+        ("calibrate", {"free": ["sigma"], "values": [1.0], "known": {"x": RAGGED}}, "known.x"),
+        ("uncertainty", {"given": ONE | {"x": RAGGED}}, "given.x"),
     ],
 )  # fmt: skip
 def test_other_endpoints_name_the_field_too(server, path, body, field):
@@ -237,3 +246,35 @@ def test_what_is_not_there(server, method, path, status):
     )
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("path", ["", "healthz", "v1/solutions", "assets/app.js"])
+def test_head_tells_the_length_without_the_body(server, path):
+    with server.client() as client:
+        asked, head = client.get(path), client.head(path)
+        assert client.get("healthz").status_code == 200  # on the same connection
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == asked.headers["content-length"]
+
+
+def test_a_solution_that_comes_while_all_are_listed_does_no_harm():
+    class Late:
+        """As if a thread took up a run that has just finished."""
+
+        @property
+        def description(self):
+            offer.solutions["late"] = self
+            return {"id": "put"}
+
+    offer = make_offer([], fk.load)
+    offer.solutions["put"] = Late()
+    app = make_app(offer, Access(None), {})
+
+    async def ask():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://a") as client:
+            return await client.get("/v1/solutions")
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:  # a browser's tests keep a loop here
+        answer = pool.submit(lambda: asyncio.run(ask())).result()
+    assert answer.json() == {"solutions": [{"id": "put"}]}

@@ -51,6 +51,26 @@ def test_what_takes_too_long_is_given_up_but_keeps_its_place():
     run(ask)
 
 
+def test_what_nobody_waits_for_any_more_does_not_begin():
+    async def ask():
+        free, begun = threading.Event(), []
+        capacity = Capacity("tests", running=1, waiting=1, seconds=0.1)
+        first = asyncio.create_task(capacity.run(free.wait))
+        await asyncio.sleep(0.01)
+        with pytest.raises(Problem, match="took longer"):
+            await capacity.run(lambda: begun.append(1))
+        free.set()
+        with pytest.raises(Problem, match="took longer"):
+            await first
+        while capacity.taken:
+            await asyncio.sleep(0.01)
+        assert await capacity.run(lambda: 2) == 2  # the thread is free, and has passed that by
+        assert begun == []
+        capacity.close()
+
+    run(ask)
+
+
 def test_an_error_of_the_work_is_the_callers():
     async def ask():
         capacity = Capacity("tests", running=1, waiting=0, seconds=5.0)

@@ -141,3 +141,11 @@ def test_what_cannot_be_served_is_said(tmp_path):
     result = CliRunner().invoke(app, ["serve", str(tmp_path), "--host", "0.0.0.0"])
     assert result.exit_code == 2
     assert "give --token-file" in result.output
+
+
+def test_a_name_from_the_library_is_served(monkeypatch):
+    served = []
+    serve = "feynkac.interfaces.server.running.serve"
+    monkeypatch.setattr(serve, lambda offer, *_: served.extend(offer.solutions))
+    result = CliRunner().invoke(app, ["serve", "black-scholes"])
+    assert (result.exit_code, served) == (0, ["black-scholes"]), result.output

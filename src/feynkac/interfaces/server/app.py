@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
@@ -40,6 +40,7 @@ from feynkac.interfaces.server.requests import (
 )
 from feynkac.interfaces.server.schema import openapi
 from feynkac.interfaces.server.served import JOB_SECONDS, MAP_INPUTS, Served
+from feynkac.interfaces.server.together import Together
 
 AT_ONCE = 1000
 """Points whose values are computed in the event loop: quicker than a thread can be woken."""
@@ -94,6 +95,7 @@ class Values:
     offer: Offer
     counters: Counters
     quick: Capacity
+    together: Together = field(default_factory=Together)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer requests for values; all others go on to the routes."""
@@ -115,8 +117,8 @@ class Values:
         flat = served.flat(body)
         count = flat.size // flat.shape[-1]
         self.counters.points[name] += count
-        if count <= AT_ONCE and not body.closed_form:
-            return answer(served.value(flat))
+        if count <= AT_ONCE and not body.closed_form and served.inputs.hold(flat):
+            return answer({"value": await self.together.value(served, flat)})
         return answer(await self.quick.run(lambda: served.value(flat, body.closed_form)))
 
 
@@ -173,7 +175,8 @@ def _add_listing(app: FastAPI, offer: Offer, jobs: Capacity, lists: Capacity) ->
     @app.get("/v1/solutions", summary="All solutions, their inputs and errors")
     async def solutions() -> Response:
         await lists.run(offer.refresh)
-        return answer({"solutions": [one.description for one in offer.solutions.values()]})
+        found = list(offer.solutions.values())  # another thread may add one
+        return answer({"solutions": [one.description for one in found]})
 
     @app.get("/v1/solutions/{id}", summary="One solution")
     async def solution(id: str) -> Response:

@@ -22,17 +22,19 @@ class Capacity:
         """The result of `work`, computed in a thread.
 
         Raises:
-            Problem: there is no room, or it takes too long; the thread then runs to the end, and
-                its place is taken until then.
+            Problem: there is no room, or it takes too long; what has begun then runs to the end,
+                and its place is taken until then.
         """
         if self.taken >= self.most:
             raise busy(f"{self.taken} computations ({self.name}) are waiting; try again.")
         self.taken += 1
-        job = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        begun = self._threads.submit(work)
+        job = asyncio.wrap_future(begun)
         job.add_done_callback(self._release)
         try:
             return await asyncio.wait_for(asyncio.shield(job), self.seconds)
         except TimeoutError:
+            begun.cancel()  # unless it runs already
             raise too_long(self.seconds) from None
 
     def _release(self, job: "asyncio.Future[T]") -> None:

@@ -85,6 +85,8 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # the protocol, which keeps its own scope, sends no body
+            scope = {**scope, "method": "GET"}
         started, status = time.perf_counter(), 500
         self.counters.in_flight += 1
 

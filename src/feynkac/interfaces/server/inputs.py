@@ -82,11 +82,7 @@ class Inputs:
     def _given(self, name: str, value: Any, field: str) -> tuple[Place, tuple[int, ...], Array]:
         """Where a value belongs, its leading axes, and itself."""
         place = self.place(name, f"{field}.{name}")
-        try:
-            values = np.array(value, dtype=np.float64)
-        except ValueError:
-            text = f"{field}.{name} has rows of different lengths; give a full array."
-            raise bad_value(Fault(f"{field}.{name}", value, text)) from None
+        values = as_array(value, f"{field}.{name}")
         shape, rank = place.shape, len(place.shape)
         if values.ndim == 0:
             return place, (), values
@@ -162,6 +158,19 @@ class Inputs:
 
     def _range(self, column: int) -> list[float]:
         return [float(self.low[column]), float(self.high[column])]
+
+
+def as_array(value: Any, field: str) -> Array:
+    """Numbers of a body.
+
+    Raises:
+        Problem: rows have different lengths.
+    """
+    try:
+        return np.array(value, dtype=np.float64)
+    except ValueError:
+        text = f"{field} has rows of different lengths; give a full array."
+        raise bad_value(Fault(field, value, text)) from None
 
 
 def make_inputs(reach: Reach) -> Inputs:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from feynkac.errors import InputError
 from feynkac.interfaces.parsing import make_law
+from feynkac.interfaces.server.inputs import as_array
 from feynkac.interfaces.server.problems import Fault, bad_value
 from feynkac.interfaces.server.requests import Law
 
@@ -16,7 +15,7 @@ def parse_laws(given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given.items():
         if not isinstance(value, Law):
-            found[name] = np.asarray(value, dtype=np.float64)
+            found[name] = as_array(value, f"given.{name}")
             continue
         try:
             found[name] = make_law(value.law, *value.parameters)

@@ -103,7 +103,8 @@ def _fault(one: Any) -> Fault:
 def _dotted(location: Sequence[int | str]) -> str:
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = part if isinstance(part, int) else part[:LONGEST]
+        text += f"[{name}]" if isinstance(name, int) else f".{name}" if text else name
     return text
 
 

@@ -42,8 +42,9 @@ class Numbers:
         return {"anyOf": found}
 
 
+Name = Annotated[str, Field(min_length=1, max_length=100)]
 At = Annotated[
-    dict[str, Numbers],
+    dict[Name, Numbers],
     Field(
         description="Values by variable, or by entry such as x[1]; they broadcast like numpy's.",
         examples=[EXAMPLE],
@@ -52,7 +53,6 @@ At = Annotated[
 ]
 Output = Annotated[int, Field(ge=0, le=10_000, description="Which of several outputs.")]
 Seed = Annotated[int, Field(ge=0, le=2**32)]
-Name = Annotated[str, Field(min_length=1, max_length=100)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Quote = Annotated[float, Field(ge=-1e15, le=1e15)]
 Noise = Annotated[float, Field(ge=1e-15, le=1e15)]
@@ -194,7 +194,9 @@ class UncertaintyBody(Body):
         }
     )
 
-    given: Annotated[dict[str, Law | Numbers], Field(max_length=1000)] = Field(default_factory=dict)
+    given: Annotated[dict[Name, Law | Numbers], Field(max_length=1000)] = Field(
+        default_factory=dict
+    )
     correlation: Annotated[list[Pair], Field(max_length=100)] = Field(default_factory=list)
     samples: Annotated[int, Field(ge=64, le=1_000_000)] = 100_000
     seed: Seed = 0

@@ -19,6 +19,7 @@ from feynkac.analysis.observations import free_columns
 from feynkac.analysis.partials import Map, greek_value, partial
 from feynkac.errors import InputError
 from feynkac.exporting.description import describe
+from feynkac.exporting.stage import bare
 from feynkac.exporting.weights import weights_bytes
 from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import outputs
@@ -26,7 +27,7 @@ from feynkac.families.greek import Greek
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.names import label, parse_name
 from feynkac.interfaces.server.description import describe_solution, quantities
-from feynkac.interfaces.server.inputs import Array, Inputs, make_inputs
+from feynkac.interfaces.server.inputs import Array, Inputs, as_array, make_inputs
 from feynkac.interfaces.server.laws import parse_laws
 from feynkac.interfaces.server.problems import Fault, bad_value, too_long
 from feynkac.interfaces.server.requests import (
@@ -81,13 +82,13 @@ class Served:
 
     @functools.cached_property
     @torch.inference_mode(False)
-    def _stages(self) -> list[Map]:
+    def _network(self) -> Map:
         """The network as plain functions: calls of modules take half of the time for 100 points."""
         try:
-            chain = describe(self.solution)
+            network: Map = bare(describe(self.solution))
         except InputError:  # an architecture of the user's own
-            return [copy.deepcopy(self.solution.network).cpu()]
-        return [stage.forward for stage in chain.stages]
+            network = copy.deepcopy(self.solution.network).cpu()
+        return network
 
     def flat(self, body: ValueBody) -> Array:
         """The inputs of a request for values."""
@@ -97,18 +98,23 @@ class Served:
     def value(self, flat: Array, closed_form: bool = False) -> Answer:
         """u."""
         rows = torch.as_tensor(flat.reshape(-1, flat.shape[-1]))
-        inside, factor = (rows, None) if self.inputs.hold(flat) else self.solution.reach.moved(rows)
-        h = inside.to(torch.float32)
-        for stage in self._stages:
-            h = stage(h)
-        found = (h if factor is None else h * factor).numpy()
-        shape = (*flat.shape[:-1], *((found.shape[-1],) if found.shape[-1] > 1 else ()))
-        answer = {"value": found.reshape(shape)}
+        if self.inputs.hold(flat):
+            found = self.inside(flat)
+        else:
+            moved, factor = self.solution.reach.moved(rows)
+            found = _shaped(self._network(moved.to(torch.float32)) * factor, flat)
+        answer = {"value": found}
         if not closed_form:
             return answer
         known = self._closed_form()
-        exact = None if known is None else known(rows).numpy().reshape(shape)
+        exact = None if known is None else known(rows).numpy().reshape(found.shape)
         return answer | {"closed_form": exact}
+
+    @torch.inference_mode()
+    def inside(self, flat: Array) -> Array:
+        """u at inputs in the box.  Shape: `(…, dim)` → `(…,)`, or `(…, outputs)` if several."""
+        rows = torch.from_numpy(flat.reshape(-1, flat.shape[-1]).astype(np.float32))
+        return _shaped(self._network(rows), flat)
 
     def greeks(self, body: GreeksBody) -> Answer:
         """u and derivatives."""
@@ -163,7 +169,7 @@ class Served:
             )
             raise bad_value(Fault("noise", body.noise, text))
         columns = free_columns(domain, body.free)
-        known = {name: np.asarray(value) for name, value in body.known.items()}
+        known = {name: as_array(value, f"known.{name}") for name, value in body.known.items()}
         try:
             problem = solution.observe(body.free, body.values, known, noise=body.noise)
         except InputError:  # says the same without field and range
@@ -324,6 +330,12 @@ class Served:
         law = self.inputs.domain.measures[place.name]
         line = np.geomspace if isinstance(law, LogUniform) else np.linspace
         return np.clip(line(low, high, axis.points or most), low, high)
+
+
+def _shaped(found: Tensor, flat: Array) -> Array:
+    """Values with the leading axes of their inputs."""
+    outputs = found.shape[-1:] if found.shape[-1] > 1 else ()
+    return np.asarray(found.numpy().reshape((*flat.shape[:-1], *outputs)))
 
 
 def _deadline() -> Callable[[float], None]:
