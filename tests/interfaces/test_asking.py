@@ -280,7 +280,6 @@ def test_indices_say_where_the_variance_comes_from(put, tmp_path):
         ("greeks --at {at} --over y --json", "there is no variable 'y'; there are: x, t"),
         ("greeks --at {at} --over x --over x --json", "one variable, or two different ones"),
         ("greeks --at {at} --over x --over t --over sigma --json", "or two different ones"),
-        ("greeks --at {at} --over x --out no/where/x.png", "cannot write no/where/x.png"),
         ("uncertainty --given rho=1", "there is no variable 'rho'; there are: x, t, sigma, strike"),
         ("uncertainty --given sigma=2", "sigma = 2 lies outside [0.1, 0.6]"),
         ("uncertainty --given sigma=normal(3,0.1)", "lies 100% outside Box(0.1, 0.6)"),

@@ -47,6 +47,12 @@ STILL = Path(__file__).parents[1] / "still.py"
         ),
         (("error", "nowhere", "--map", "--scheme", "euler:5"), "omit --scheme, --paths"),
         (("--use", "a\0b", "families"), "there is no file"),
+        (("dimensions", "--dims", "9" * 5000), "expected dimensions such as 1,2,3"),
+        (("solve", "black-scholes", "--seeds", "9" * 5000), "expected 0,1 or 0-3"),
+        (("calibrate", "black-scholes", "/dev/zero"), "it is not a regular file"),
+        (("error", "nowhere", "--map", "--out", "a.pdf"), "a PNG file; name it as a.png"),
+        (("greeks", "nowhere", "--at", "x=1", "--out", "none/a.png"), "there is no folder none"),
+        (("dimensions", "--out", "none/a.png"), "there is no folder none"),
     ],
 )
 def test_counts_and_options_that_mean_nothing_are_refused_at_once(arguments, said):
@@ -123,6 +129,14 @@ def test_no_arguments_show_the_help():
     result = run()
     assert result.exit_code == 2
     assert all(name in result.output for name in COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["families"], ["families", "--json"]])
+def test_a_closed_pipe_ends_the_program_without_a_word(arguments):
+    with launch(*arguments) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
 
 
 def test_help_takes_less_than_half_a_second_of_a_processor():

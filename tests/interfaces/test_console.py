@@ -138,3 +138,10 @@ def test_what_noise_leaves_open_is_said(capsys):
     out, err = capsys.readouterr()
     assert "at most 1.50e-04" in out
     assert "warning: the noise of the reference (3.00e-04) is as large as the error" in err
+
+
+def test_brackets_in_a_table_are_text(capsys):
+    print_table("[t]", ("[name]",), [("runs/[old]",), ("[/x]",)])
+    shown = capsys.readouterr().out
+    for text in ("[t]", "[name]", "runs/[old]", "[/x]"):
+        assert text in shown

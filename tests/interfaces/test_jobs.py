@@ -43,4 +43,6 @@ def test_a_job_that_was_stopped_is_not_finished(job):
 def test_a_budget_counts_from_the_given_time(tmp_path):
     run = make_run(fk.BlackScholes(), "fast", {"budget": 60.0, "batch_size": 16})
     late = Job("black-scholes", fk.BlackScholes(), run, tmp_path / "late")
-    assert late.execute(clock=Clock(time.perf_counter() - 59.5)).manifest.steps < 30
+    start = time.perf_counter()
+    late.execute(clock=Clock(start - 59.5))
+    assert time.perf_counter() - start < 20.0  # not a minute

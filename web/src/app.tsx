@@ -180,7 +180,7 @@ function useKeys(solution: Solution | null, onPoint: (change: (old: Point) => Po
       if (event.key === "/") {
         event.preventDefault();
         document.querySelector<HTMLInputElement>(".search, .value")?.focus();
-      } else if (event.key === "r") onPoint(() => randomPoint(solution));
+      } else if (event.key.toLowerCase() === "r") onPoint(() => randomPoint(solution));
       else if (event.key === "0") onReset();
     };
     addEventListener("keydown", press);

@@ -70,10 +70,11 @@ export class Connection {
 
   private unlock(): void {
     this.waiting ??= new Promise((done) => {
-      const unlock = (token: string) => {
-        this.token = token;
+      const unlock = (typed: string) => {
+        const token = typed.trim();
+        this.token = /^[!-~]*$/.test(token) ? token : ""; // what no header can carry is no token
         try {
-          sessionStorage.setItem(TOKEN, token);
+          sessionStorage.setItem(TOKEN, this.token);
         } catch {
           // Without storage the token lives as long as the page.
         }

@@ -26,13 +26,14 @@ export function readSheet(name: string, text: string, solution: Solution): Sheet
   if (twice) throw new Error(`${name} has the column “${twice}” twice.`);
   if (!header.includes("value")) throw new Error(`${name} has no column “value”, the quotes to explain.`);
   const columns: Record<string, number[]> = Object.fromEntries(header.map((h) => [h, []]));
-  body.forEach((row, i) =>
+  body.forEach((row, i) => {
+    if (row.slice(header.length).some((cell) => cell !== "")) throw new Error(`${name}, line ${i + 2} has ${row.length} cells, the first line ${header.length}.`);
     header.forEach((column, j) => {
       const value = row[j] === undefined || row[j] === "" ? NaN : Number(row[j]);
       if (!Number.isFinite(value)) throw new Error(`${name}, line ${i + 2}: “${row[j] ?? ""}” in column ${column} is not a number.`);
       columns[column]!.push(value);
-    }),
-  );
+    });
+  });
   return { name, columns, rows: body.length };
 }
 

@@ -1,4 +1,5 @@
 // Everything a link restores. It stands in the fragment of the address, so no server sees it.
+import { parse } from "./format";
 import { defaultPoint, entriesOf } from "./points";
 import type { Point, Solution } from "./types";
 
@@ -74,7 +75,7 @@ export function fromFragment(fragment: string, solutions: Solution[]): State | n
   for (const part of (fields.get("p") ?? "").split(";")) {
     const cut = part.lastIndexOf(":");
     const entry = entries.find((e) => e.name === part.slice(0, cut));
-    const value = Number(part.slice(cut + 1));
+    const value = parse(part.slice(cut + 1));
     if (entry && value >= entry.low && value <= entry.high) state.point[entry.column] = value;
   }
   return state;

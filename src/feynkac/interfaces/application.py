@@ -55,7 +55,20 @@ RunFolder = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="A folder written by solve, or a name from the library."),
 ]
-Picture = Annotated[Path | None, typer.Option("--out", help="Draw a figure into this PNG.")]
+
+
+def png_file(path: Path | None) -> Path | None:
+    """Refuse now what could not be written in the end, after minutes perhaps."""
+    if path is not None and path.suffix.lower() != ".png":
+        raise typer.BadParameter(f"a figure is a PNG file; name it as {path.stem}.png.")
+    if path is not None and not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {path.parent}; make it first.")
+    return path
+
+
+Picture = Annotated[
+    Path | None, typer.Option("--out", help="Draw a figure into this PNG.", callback=png_file)
+]
 FamilyName = Annotated[
     str, typer.Argument(metavar="FAMILY", help="A built-in name, or path/to/file.py:ClassName.")
 ]
@@ -144,9 +157,11 @@ def guarded(body: Callable[P, None]) -> Callable[P, None]:
         try:
             import_used()
             body(*args, **kwargs)
-        except typer.Exit:
+        except (typer.Exit, BrokenPipeError):  # nobody reads on, as in `| head -1`: typer ends it
             raise
         except BaseException as error:
+            if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+                raise  # met by rich
             if _debug and not isinstance(error, KeyboardInterrupt | Interrupted):
                 raise
             text, code = _explain(error)

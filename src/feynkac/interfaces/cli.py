@@ -21,12 +21,14 @@ from feynkac.interfaces import (  # noqa: F401
 from feynkac.interfaces.application import (
     MOST,
     Json,
+    Picture,
     RunFolder,
     Seed,
     UserFamily,
     app,
     command,
     load_solution,
+    png_file,
     print_json,
 )
 from feynkac.interfaces.parsing import parse_scheme
@@ -76,7 +78,9 @@ def error(
     parity: Annotated[
         Path | None, typer.Option(help="Check put–call parity with this run, the put or call.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Draw the map into this PNG.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Draw the map into this PNG.", callback=png_file)
+    ] = None,
     family: UserFamily = None,
     as_json: Json = False,
 ) -> None:
@@ -218,7 +222,7 @@ def dimensions(
     target: Annotated[float, typer.Option(help="L1 error to reach.", min=0.0)] = 1e-2,
     steps: Annotated[int, typer.Option(help="Maximal number of steps.", min=1)] = 400,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="Draw a figure into this PNG.")] = None,
+    out: Picture = None,
     as_json: Json = False,
 ) -> None:
     """Measure steps and cost to reach an error on the heat equation as the dimension grows."""
@@ -299,7 +303,7 @@ def _map(solution: "Solution", inputs: int, seed: int, out: Path | None, as_json
 
 def _parse_dims(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and 0 < int(part) <= LARGEST_DIM for part in parts):
+    if not all(len(p) < 9 and p.isdecimal() and 0 < int(p) <= LARGEST_DIM for p in parts):
         raise InputError(
             f"cannot read {text[:40]!r}; expected dimensions such as 1,2,3, at most {LARGEST_DIM}."
         )

@@ -70,16 +70,17 @@ def print_table(
             no_wrap=cut,
             overflow="ellipsis" if cut else "fold",
         )
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    width = None if sys.stdout.isatty() else 120
+    console = Console(width=width, highlight=False, markup=False)  # [x] is what it is, no style
     if cut:
         others = sum(max(len(row[i]) for row in rows) for i in range(len(columns) - 1))
         table.columns[-1].max_width = max(10, console.width - others - 3 * len(columns) - 1)
     for row in rows:
         table.add_row(*row)
-    console.print(title, style="italic", markup=False)  # a table's own title wraps at its width
+    console.print(title, style="italic")  # a table's own title wraps at its width
     console.print(table)
     for line in explained(words):
-        console.print(line, style="dim", markup=False)
+        console.print(line, style="dim")
 
 
 def error_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -162,7 +163,7 @@ def print_shape(report: "ShapeReport") -> None:
     columns = ("shape", "violated at", "mean size", "largest", "where")
     title = f"arbitrage report, {max((row.inputs for row in report.rows), default=0)} inputs"
     print_table(title, columns, rows)
-    Console(highlight=False, soft_wrap=True).print(report.summary)
+    Console(highlight=False, soft_wrap=True, markup=False).print(report.summary)
 
 
 def _place(worst: dict[str, Any] | None) -> str:

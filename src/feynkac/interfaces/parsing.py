@@ -193,7 +193,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """
     found: dict[int, None] = {}
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)
+        match = re.fullmatch(r"\s*(\d{1,30})\s*(?:-\s*(\d{1,30})\s*)?", part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if last < first:
             raise InputError(f"cannot read the seeds {text[:40]!r}; expected 0,1 or 0-3.")

@@ -12,6 +12,7 @@ from feynkac.interfaces.application import (
     RunFolder,
     UserFamily,
     command,
+    find_folder,
     load_solution,
     print_json,
 )
@@ -49,7 +50,10 @@ def export(
 def serve(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[RUN]…", help="Folders of runs; default: the pretrained library."),
+        typer.Argument(
+            metavar="[RUN]…",
+            help="Folders of runs, or names from the library; default: all of the library.",
+        ),
     ] = None,
     port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="Another address needs a token.")] = "127.0.0.1",
@@ -74,9 +78,11 @@ def serve(
 
 
 def _existing(run: Path) -> Path:
-    if not run.is_dir():
+    """The folder of a run, finished or not, or of a solution in the library."""
+    folder = find_folder(run)
+    if not folder.is_dir():
         raise ArtifactError(f"there is no folder {run}; give folders written by solve.")
-    return run
+    return folder
 
 
 def _load(folder: Path, family: str | None) -> "Solution":

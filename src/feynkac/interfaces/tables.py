@@ -60,10 +60,8 @@ def is_observations(path: Path, domain: Domain, named: bool) -> bool:
         named: whether the user said which variables to find.
     """
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header = next(
-                (row for row in csv.reader(file) if any(cell.strip() for cell in row)), []
-            )
+        text = io.StringIO(read_regular(path).decode("utf-8-sig"), newline="")  # no endless device
+        header = next((row for row in csv.reader(text) if any(cell.strip() for cell in row)), [])
     except (UnicodeDecodeError, csv.Error):
         return False
     names = [cell.strip().replace(" ", "") for cell in header]

@@ -168,11 +168,12 @@ def test_the_address_restores_the_state(watched, browser, server):
 
 
 def test_an_address_of_nonsense_opens_the_page_as_it_starts(watched):
-    page = watched.open("#s=nothing&v=magic&q=zzz&a=qqq&p=x:99;y:1;sigma:abc&o=7")
+    page = watched.open("#s=nothing&v=magic&q=zzz&a=qqq&p=x:99;y:1;sigma:abc;t:&o=7")
     assert point_of(page) == {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
 
 
-def test_random_and_reset_by_button_and_by_key(watched):
+@pytest.mark.parametrize("key", ["r", "Shift+R"])
+def test_random_and_reset_by_button_and_by_key(watched, key):
     page = watched.open("#s=puts")
     start = point_of(page)
     page.get_by_role("button", name="Random").click()
@@ -181,7 +182,7 @@ def test_random_and_reset_by_button_and_by_key(watched):
     page.get_by_role("button", name="Reset").click()
     watched.settle()
     assert point_of(page) == start
-    page.keyboard.press("r")
+    page.keyboard.press(key)
     watched.settle()
     assert point_of(page) != start
     page.keyboard.press("0")
@@ -312,13 +313,20 @@ def test_quotes_are_fitted(watched, server, tmp_path):
     assert point_of(page)["sigma"] == pytest.approx(0.42, abs=1e-3)
 
 
-def test_a_wrong_sheet_gets_a_sentence(watched, server, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("strike,price\n10,1.2\n", "has a column “price”; expected value, noise and names"),
+        ("strike,value\n10,1.2\n10,5,1,3\n", ", line 3 has 4 cells, the first line 2."),
+    ],
+)
+def test_a_wrong_sheet_gets_a_sentence(watched, server, tmp_path, text, said):
     sheet = tmp_path / "quotes.csv"
-    sheet.write_text("strike,price\n10,1.2\n")
+    sheet.write_text(text)
     page = watched.page
     page.goto(server.address + "#s=puts&v=calibrate")
     page.set_input_files("input[type=file]", sheet)
-    page.wait_for_selector("text=quotes.csv has a column “price”; expected value, noise and names")
+    page.wait_for_selector(f"text=quotes.csv{' ' * (said[0] != ',')}{said}")
 
 
 def test_the_error_map_leads_to_the_worst_input(watched, server):

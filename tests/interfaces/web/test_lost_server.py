@@ -26,6 +26,22 @@ def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
         page.close()
 
 
+def test_a_token_that_no_header_can_carry_is_asked_for_again(browser, runs, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef0123\n")
+    server = Server([*runs, "--token-file", token]).start()
+    page = browser.new_page()
+    try:
+        page.goto(server.address)
+        for typed in ("пароль", " 0123456789abcdef0123 "):
+            page.get_by_label("asks for its token").fill(typed)
+            page.get_by_role("button", name="Continue").click()
+        page.wait_for_selector('[data-quantity="value"][data-value]:not([data-value=""])')
+    finally:
+        server.stop()
+        page.close()
+
+
 @pytest.mark.slow
 def test_a_training_is_followed_to_its_end(browser, tmp_path):
     folder = tmp_path / "night"

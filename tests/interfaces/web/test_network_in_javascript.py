@@ -13,6 +13,7 @@ import feynkac
 import feynkac as fk
 from feynkac.analysis.partials import gradient, hessian
 from feynkac.exporting.description import _core, _inputs, describe
+from feynkac.exporting.head_stages import Option
 from feynkac.exporting.layer_stages import Scale
 from feynkac.exporting.stage import Chain
 from feynkac.families.domain import Domain
@@ -21,6 +22,7 @@ from feynkac.families.measures.fixed import Fixed
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.networks.architecture import Layer
 from feynkac.networks.feed_forward import FeedForward
+from feynkac.networks.head import Bachelier, Black
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
@@ -34,6 +36,14 @@ DOMAIN = Domain(
     x=Box(1.0, 2.0, shape=(3,)), t=Box(0.0, 1.0), sigma=LogUniform(0.01, 2.0), rate=Fixed(0.03)
 )
 PAIR = Subspace("x", ((0.6, 0.8, 0.0), (0.0, 0.0, 1.0)))
+OPTION = {
+    "asset": "x[0]",
+    "strike": "x[1]",
+    "growth": (("rate", 1.0), ("x[2]", -0.5)),
+    "rates": (("rate", 1.0),),
+}
+BLACK = Black(**OPTION, factor=0.8, powers=(("sigma", 0.5), ("x[0]", -0.4)))
+BACHELIER = Bachelier(**OPTION, call=False, powers=(("sigma", 0.5),))
 ARCHITECTURES = {
     "smooth": Smooth(width=12, depth=2),
     "products": Smooth(width=12, depth=3, products=4, log_ranges=True),
@@ -44,6 +54,8 @@ ARCHITECTURES = {
     "no residual": Multilevel(levels=2, factor=2, residual=False, activation="silu"),
     "layer norm": Multilevel(levels=2, factor=2, norm="layer", activation="gelu"),
     "feed-forward": FeedForward(levels=2, factor=2, norm="none", activation="gelu"),
+    "black": Smooth(width=12, depth=2, head=BLACK),
+    "bachelier": Smooth(width=12, depth=2, head=BACHELIER),
 }
 
 SCRIPT = """
@@ -86,6 +98,8 @@ def in_torch(exact, points):
 def chain_of(network):
     """As `describe`, for a network without a solution."""
     stages = [*_inputs(network), *_core(network.core), Scale(network.shift, network.scale)]
+    if network.head is not None:
+        stages = [Option(network.head, DOMAIN.dim, stages)]
     return Chain(stages).eval()
 
 
@@ -146,4 +160,4 @@ def test_an_unknown_stage_is_refused_with_a_sentence():
 
 
 def test_the_module_is_a_few_kilobytes():
-    assert MODULE.stat().st_size < 5000
+    assert MODULE.stat().st_size < 7000

@@ -93,6 +93,13 @@ def test_a_file_of_another_kind_is_refused(runs, tmp_path):
         write_report(fk.load(runs[0]), tmp_path / "puts.pdf", QUICK, lambda fraction: None)
 
 
+def test_a_missing_folder_is_said_before_anything_is_measured(runs, tmp_path):
+    told = []
+    with pytest.raises(fk.InputError, match=r"there is no folder .*none; make it first"):
+        write_report(fk.load(runs[0]), tmp_path / "none" / "puts.html", QUICK, told.append)
+    assert told == []
+
+
 def test_the_gradient_has_something_to_compare(runs):
     """So that the test above cannot pass on zeros."""
     solution = fk.load(runs[0])

@@ -48,6 +48,8 @@ def write_report(solution: Solution, out: Path, effort: Effort, report: Step) ->
     """One self-contained HTML file about a run; `report` is told the fraction done."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is an HTML file; name it as {out.stem}.html, got {out.name!r}.")
+    if not out.parent.is_dir():  # now, and not after a minute
+        raise InputError(f"there is no folder {out.parent}; make it first, or choose another.")
     data = report_data(solution, effort, report)
     write_atomically(out, make_page(data["title"], data).encode())
     return out
