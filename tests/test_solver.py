@@ -518,6 +518,33 @@ def test_a_run_of_another_family_is_refused(tmp_path):
         fk.solve(fk.BlackScholes(dim=2), out=tmp_path, steps=9, **SMALL)
 
 
+def early(count: int, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+    return 9.0 + torch.rand(count, generator=generator, dtype=dtype).square()
+
+
+def late(count: int, generator: torch.Generator, dtype: torch.dtype) -> torch.Tensor:
+    return 10.0 - torch.rand(count, generator=generator, dtype=dtype).square()
+
+
+def drawn_by(function: Any) -> fk.BlackScholes:
+    """With mean and deviation given, so that the sampler is all that differs."""
+    return fk.BlackScholes().on(x=fk.Sampled(function, 9.0, 10.0, mean=9.5, std=0.3))
+
+
+def test_a_run_whose_inputs_were_drawn_otherwise_is_refused(tmp_path):
+    settings = SMALL | {"out": tmp_path, "steps": 9}
+    with pytest.raises(Interrupted):
+        fk.solve(drawn_by(early), report=stop_at(5), **settings)
+    with pytest.raises(ArtifactError, match="or of what draws its inputs, has changed since"):
+        fk.solve(drawn_by(late), **settings)
+    whole = fk.solve(drawn_by(early), **SMALL | {"steps": 9})
+    assert same_bits(fk.solve(drawn_by(early), **settings), whole)
+    with pytest.raises(ArtifactError, match="or of what draws its inputs, has changed since"):
+        fk.solve(drawn_by(late), **settings)  # also when it is finished
+    at = {"x": 9.5, "t": 0.5, "sigma": 0.3, "strike": 11.0}
+    assert fk.load(tmp_path)(**at) == whole(**at)  # answers need no sampler
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -62,9 +62,10 @@ def execute(
     folder that all can read; the leader writes.
     """
     clock = clock or Clock()
-    if record_family(family).source != run.family.source:
+    now, planned = record_family(family), run.family
+    if (now.source, now.samplers) != (planned.source, planned.samplers):
         raise ArtifactError(
-            f"the formulas of {run.family.name} have changed since this run was planned; run the "
+            f"the formulas of {planned.name} have changed since this run was planned; run the "
             "same command again."
         )
     files = RunFolder(folder) if folder is not None else None

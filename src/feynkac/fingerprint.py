@@ -37,15 +37,16 @@ NUMBERS = (
 DATA = (*NUMBERS, dict, list, tuple, set, frozenset)
 
 
-def fingerprint(cls: type) -> str:
-    """Of the formulas of `cls`; the same after a change of comments, docstrings or layout.
+def fingerprint(*values: Any) -> str:
+    """Of the formulas of a class, or of functions; comments, docstrings and layout do not count.
 
     Raises:
         InputError: its file was edited since it was imported, so that what would be solved is not
             what is written there.
     """
     pieces = _Pieces()
-    pieces.add(cls)
+    for value in values:
+        pieces.add(value)
     return sha256("\n".join(pieces.texts).encode())
 
 

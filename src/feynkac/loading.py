@@ -110,7 +110,9 @@ def _rebuild_family(manifest: Manifest) -> Family:
 
 def _require_trained_for(family: Family, manifest: Manifest, folder: str | Path) -> None:
     given, source = record_family(family), manifest.family.source
-    same = replace(manifest.run, family=replace(given, source=source))
+    # whoever drew the inputs, the network answers the same
+    known = replace(given, source=source, samplers=manifest.family.samplers)
+    same = replace(manifest.run, family=known)
     found = differences(settings_of(same), settings_of(manifest.run))
     # the order of the variables counts: it is that of the network's inputs
     if list(record_domain(family.domain).items()) != list(manifest.domain.items()):

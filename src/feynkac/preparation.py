@@ -83,8 +83,11 @@ def make_run(
 
 
 def _jumps_undeclared(method: Method, family: Family) -> bool:
-    """Whether slopes would be wrong: a formula jumps, and neither family nor labels know it."""
-    if not (isinstance(method, Fast) and method.slopes):
+    """Whether slopes would be wrong: a formula jumps, and neither family nor labels know it.
+
+    A grid does not differentiate formulas.
+    """
+    if not (isinstance(method, Fast) and method.slopes and not method.grid):
         return False
     subject = Subject(family, method.scheme)
     if any(coefficient_jumps(subject).figures.values()):

@@ -16,6 +16,7 @@ from feynkac.analysis.error_map import ErrorMap, error_map
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.metrics import Errors, make_yardstick
 from feynkac.analysis.observations import Array
+from feynkac.analysis.partials import Map
 from feynkac.analysis.shape import TOLERANCE, ShapeReport, check_parity, check_shape
 from feynkac.analysis.warnings import derivative_warnings
 from feynkac.cards import Card, Shown
@@ -288,13 +289,21 @@ class Solution(SolutionInference, Shown):
 
     def _reference(self, inputs: Tensor) -> tuple[str, Array, Array]:
         """u at flat inputs without the network, with half widths; see `Checker`."""
-        if isinstance(self.family, ClosedForm):
-            known = self.family.closed_form(*self.family.domain.split(inputs))
-            value = known[..., self.component or 0].numpy()
+        if (formula := self._formula) is not None:
+            value = formula(inputs).squeeze(-1).numpy()
             return "the closed form", value, np.zeros(len(value))
         found = self.certify(inputs, effort=Effort(seconds=MAP_SECONDS))
         value, width = (v.double().cpu().numpy() for v in (found.value, found.half_width))
         return "Monte Carlo", value, width
+
+    @property
+    def _formula(self) -> Map | None:
+        """The closed form of u on flat inputs, if the family has one."""
+        family, output = self.family, self.component or 0
+        if not isinstance(family, ClosedForm):
+            return None
+        formula = family.closed_form
+        return lambda inputs: formula(*family.domain.split(inputs))[..., output : output + 1]
 
     def to(self, *place: Any, **keywords: Any) -> Self:
         """The same solution on another device, or in another dtype, as of `torch.nn.Module.to`.

@@ -11,6 +11,7 @@ from torch import Tensor
 from feynkac.analysis.calibration import Calibration, calibrate
 from feynkac.analysis.distributions import Inputs
 from feynkac.analysis.observations import Array, Problem, make_problem, numbers
+from feynkac.analysis.partials import Map
 from feynkac.analysis.posterior import Posterior, Prior, sample_posterior
 from feynkac.analysis.uncertainty import SobolIndices, Uncertainty, propagate, sobol_indices
 from feynkac.display import showing
@@ -36,6 +37,11 @@ class SolutionInference(SolutionMap):
     @abstractmethod
     def _reference(self, inputs: Tensor) -> tuple[str, Array, Array]:
         """u at flat inputs without the network, with half widths; see `Checker`."""
+
+    @property
+    @abstractmethod
+    def _formula(self) -> Map | None:
+        """The closed form of u on flat inputs, if the family has one."""
 
     def observe(
         self,
@@ -94,7 +100,7 @@ class SolutionInference(SolutionMap):
             observed: from `observe` (see `calibration.py`) or `read_quotes` (see `fitting.py`).
             progress: whether to show it; by default where someone looks.
             settings: of `calibrate`, or the fields of `Market`: free, given, residuals, weights,
-                confidence, seed.
+                confidence, seed, polish.
 
         Example:
             >>> problem = solution.observe(["sigma"], [1.9], noise=0.1, x=9.5, t=0.5, strike=11.0)
@@ -106,7 +112,10 @@ class SolutionInference(SolutionMap):
             if isinstance(observed, Problem):
                 return calibrate(observed, **settings)
             market = make_market(**settings)
-            return fit_quotes(self.exactly, self.family, observed, market, self._reference, False)
+            return fit_quotes(
+                *(self.exactly, self.family, observed, market, self._reference, False),
+                self._formula,
+            )
 
     def posterior(
         self,

@@ -55,6 +55,12 @@ def test_what_is_not_named_is_uniform_on_its_box(generator):
             assert follows(column, stats.uniform(low, high - low))
 
 
+def test_blanks_around_a_name_do_no_harm(generator):
+    law = stats.norm(1.0, 0.5)
+    spaced, plain = Inputs(DOMAIN, {" a ": law}), Inputs(DOMAIN, {"a": law})
+    assert spaced.warnings == [text.replace("of a ", "of  a  ") for text in plain.warnings] != []
+
+
 def triangle(count, generator, dtype):
     return torch.rand(count, 2, generator=generator, dtype=dtype).sum(-1)
 

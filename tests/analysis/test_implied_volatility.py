@@ -15,6 +15,7 @@ from feynkac.analysis.implied_volatility import (
     implied_volatility,
     why_no_volatility,
 )
+from feynkac.errors import InputError
 
 DAY = 1.0 / 365.0
 EPS = torch.finfo(torch.float64).eps
@@ -220,3 +221,29 @@ def test_float32_and_integers_are_read_as_float64():
     found = implied_volatility(torch.tensor([8], dtype=torch.int64), 100, 100, 1)
     assert found.dtype == torch.float64
     assert implied_volatility(torch.tensor([8.0]), 100, 100, 1) == found
+
+
+def test_a_series_is_read_by_position_whatever_its_index():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"price": [1.0, 7.9656, 9.0], "K": [1.0, 100.0, 101.0]}, index=[2, 5, 0]
+    )
+    some = frame[frame.K > 50.0]
+    found = implied_volatility(some.price, 100.0, some.K, 1.0)
+    expected = implied_volatility([7.9656, 9.0], 100.0, [100.0, 101.0], 1.0)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"call": "put"}, "call is True for calls and False for puts, not 'put'"),
+        ({"call": -1}, "call is True for calls and False for puts, not -1"),
+        ({"price": "7.9"}, "expected numbers, got '7.9'"),
+        ({"strike": [100.0, 101.0]}, r"do not broadcast: they have shapes \(3,\), "),
+    ],
+)
+def test_what_are_no_numbers_or_flags_is_said(arguments, message):
+    asked = {"price": [7.9, 8.0, 8.1], "forward": 100.0, "strike": 100.0, "t": 1.0} | arguments
+    with pytest.raises(InputError, match=message):
+        implied_volatility(**asked)

@@ -24,7 +24,7 @@ from feynkac.families import (
 from feynkac.sampling import reference_size
 from feynkac.sampling.noise.noise import Independent
 from feynkac.sampling.noise.sobol import Sobol
-from feynkac.sampling.reference import Estimate, closed_form_values
+from feynkac.sampling.reference import Estimate, closed_form_values, replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
@@ -361,13 +361,30 @@ def test_a_yardstick_in_seconds_is_made_and_measures_in_about_that_time(seconds)
     assert errors.l1 == 0.0
 
 
-def test_a_simulated_yardstick_in_seconds_has_at_least_an_interval(generator):
+def test_a_simulated_yardstick_in_seconds_has_at_least_an_interval(generator, monkeypatch):
+    clock = SteadyClock()
+    monkeypatch.setattr(metrics, "time", clock)
+    monkeypatch.setattr(reference_size, "time", clock)
+    monkeypatch.setattr(reference_size, "replicated", clock.replicated)
     tiny = make_yardstick(Hidden(), Exact(), generator, seconds=1e-6).measure(true_map)
     some = make_yardstick(Hidden(), Exact(), generator, seconds=1.0).measure(true_map)
     assert tiny.inputs == 32
     assert some.inputs > tiny.inputs
     assert some.reference_se < tiny.reference_se
     assert 0 <= tiny.l1_low <= tiny.l1_high < 0.05
+
+
+class SteadyClock:
+    """Time passes only while paths are tried: a microsecond per path, on every machine."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def replicated(self, family, scheme, noise, points, paths, generator, replicates):
+        self.now += 1e-6 * len(points) * paths * replicates
+        return replicated(family, scheme, noise, points, paths, generator, replicates)
 
 
 def test_a_bad_corner_is_flagged(generator):

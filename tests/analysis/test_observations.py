@@ -190,3 +190,15 @@ def test_what_is_no_problem_is_refused(change, message):
     usual = {"free": ["sigma"], "known": KNOWN, "values": VALUES, "noise": NOISE}
     with pytest.raises(InputError, match=message):
         make_problem(put, PUT, **usual | change)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_slopes_are_known_in_every_mode(mode):
+    theta = np.array([0.4])
+    value, slopes = put_problem().linearised(theta)
+    with mode():
+        problem = put_problem()
+        again = problem.linearised(theta)
+        assert problem.jacobian(theta) == pytest.approx(slopes)
+    assert again[0] == pytest.approx(value)
+    assert again[1] == pytest.approx(slopes)

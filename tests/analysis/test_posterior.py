@@ -141,6 +141,15 @@ def test_too_few_steps_are_said():
     assert "take more steps" in warning
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"confidence": 90}, "between 0 and 1, got 90"), ({"steps": 1}, "at least 8 steps, got 1")],
+)
+def test_settings_out_of_range_are_refused_before_sampling(settings, message):
+    with pytest.raises(InputError, match=message):
+        sampled(problem_of(), **settings)
+
+
 def test_progress_is_reported_to_its_end():
     done = []
     sampled(problem_of(), steps=100, report=done.append)

@@ -1,10 +1,11 @@
-"""Artifacts written by earlier versions load, and answer the same bits."""
+"""Artifacts written by earlier versions load, and answer the same."""
 
 import json
 import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 import feynkac as fk
 from feynkac.files import seal, unseal
@@ -16,11 +17,14 @@ ANSWERS = json.loads((KEPT / "answers.json").read_text())
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_earlier_artifact_answers_the_same_bits(name):
+def test_an_earlier_artifact_answers_the_same(name):
+    """Up to the last digits of float32, which depend on the processor."""
     kept = ANSWERS[name]
     solution = fk.load(KEPT / name)
-    assert solution(**kept["at"]).tolist() == kept["values"]
-    assert solution.grad("x", **kept["at"]).tolist() == kept["delta"]
+    found = solution(**kept["at"]), solution.grad("x", **kept["at"])
+    for value, expected in zip(found, (kept["values"], kept["delta"]), strict=True):
+        expected = torch.tensor(expected, dtype=value.dtype)
+        torch.testing.assert_close(value, expected, rtol=2e-6, atol=2e-6)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -68,6 +68,7 @@ OTHER_FAST = {
     "slope_weight": [0.5],
     "symmetries": [False],
     "scale_inputs": [9],
+    "head": [False],
 }
 
 

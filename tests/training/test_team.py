@@ -12,7 +12,7 @@ from torch import distributed, multiprocessing
 from feynkac.errors import Interrupted, NonFiniteError
 from feynkac.execution import execute
 from feynkac.families import BlackScholes
-from feynkac.methods.fast.sobolev import Scales, Sobolev
+from feynkac.methods.fast.sobolev import Sobolev
 from feynkac.networks.multilevel import Multilevel
 from feynkac.networks.smooth import Smooth
 from feynkac.preparation import make_run
@@ -82,8 +82,9 @@ def losses(name, team, poisoned=math.inf):
     optimiser = method.optimiser.build(state.network)
     state = State(state.network, optimiser, state.generator, further=state.further)
     if isinstance(inner, Sobolev):
-        scales = {k: v.double() for k, v in vars(inner.scales).items()}
-        inner = replace(inner, scales=Scales(**scales))
+        parts = vars(inner.scales).items()
+        double = {k: v.double() for k, v in parts if isinstance(v, torch.Tensor)}
+        inner = replace(inner, scales=replace(inner.scales, **double))
     objective = Double(inner, poisoned, [])
     found = []
     hooks = Hooks(report=lambda progress: found.append(progress.loss))

@@ -150,8 +150,10 @@ class Inputs:
 
     def _range(self, name: str) -> str:
         place = self.domain.place(name)
+        if place.index is None:
+            return str(self.domain.measures[place.name])
         low, high = self._edges(name)
-        return str(self.domain.measures[name]) if place.index is None else f"[{low:g}, {high:g}]"
+        return f"[{low:g}, {high:g}]"
 
     def _outside(self, name: str) -> float:
         """Probability outside the box, at its worst coordinate."""

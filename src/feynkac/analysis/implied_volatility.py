@@ -13,10 +13,12 @@ digits are all there is of its time value; its volatility cannot be more accurat
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from feynkac.analysis.normalised_black import normalised_price, normalised_volatility, slopes
+from feynkac.errors import InputError
 
 ROUNDING = torch.finfo(torch.float64).eps
 
@@ -48,7 +50,7 @@ def implied_volatility(
         >>> implied_volatility([7.9656, 120.0], 100.0, 100.0, 1.0)
         tensor([0.2000,    nan], dtype=torch.float64)
     """
-    P, F, K, t, D, is_call = as_tensors(price, forward, strike, t, discount, call)
+    P, F, K, t, D, is_call = as_tensors(price, forward, strike, t, discount, as_flags(call))
     exists = ~torch.stack([*_obstacles(P, F, K, t, D, is_call).values()]).any(0)
     F, K, t, D = (torch.where(exists, v, 1.0) for v in (F, K, t, D))
     x = -log_ratio(F, K).abs()
@@ -72,7 +74,9 @@ def black_price(
         >>> black_price(100.0, [100.0, 1e4], 1.0, 0.2)
         tensor([ 7.9656e+00, 1.1057e-116], dtype=torch.float64)
     """
-    F, K, t, sigma, D, is_call = as_tensors(forward, strike, t, volatility, discount, call)
+    F, K, t, sigma, D, is_call = as_tensors(
+        forward, strike, t, volatility, discount, as_flags(call)
+    )
     b = normalised_price(-log_ratio(F, K).abs(), sigma * t.sqrt())
     return D * (intrinsic(F, K, is_call) + (F * K).sqrt() * b)
 
@@ -111,7 +115,7 @@ def why_no_volatility(
 forward of a call, the strike of a put': 1}
     """
     counts: dict[str, int] = {}
-    obstacles = _obstacles(*as_tensors(price, forward, strike, t, discount, call))
+    obstacles = _obstacles(*as_tensors(price, forward, strike, t, discount, as_flags(call)))
     said = torch.tensor(False)
     for sentence, holds in obstacles.items():
         counts[sentence] = int((holds & ~said).sum())
@@ -149,11 +153,39 @@ def intrinsic(forward: Tensor, strike: Tensor, call: Tensor) -> Tensor:
 
 def as_tensors(*values: Number) -> tuple[Tensor, ...]:
     """Broadcast to one shape; numbers in float64, booleans as they are."""
-    found: tuple[Tensor, ...] = torch.broadcast_tensors(*map(_tensor, values))  # type: ignore[no-untyped-call]
+    found = [_tensor(value) for value in values]
+    try:
+        return tuple(torch.broadcast_tensors(*found))  # type: ignore[no-untyped-call]
+    except RuntimeError as error:
+        shapes = ", ".join(str(tuple(each.shape)) for each in found)
+        raise InputError(f"the arguments do not broadcast: they have shapes {shapes}.") from error
+
+
+def as_flags(call: Number) -> Tensor:
+    """Whether each is a call; a number or a word does not say.
+
+    Example:
+        >>> as_flags([True, False])
+        tensor([ True, False])
+    """
+    wrong = InputError(f"call is True for calls and False for puts, not {call!r}.")
+    try:
+        found = _tensor(call)
+    except InputError:
+        raise wrong from None
+    if found.dtype != torch.bool:
+        raise wrong
     return found
 
 
 def _tensor(value: Number) -> Tensor:
+    try:
+        return _numbers(value if isinstance(value, Tensor | float) else np.array(value))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"expected numbers, got {value!r}.") from error
+
+
+def _numbers(value: Number) -> Tensor:
     found = torch.as_tensor(value)
     if found.dtype == torch.bool:
         return found

@@ -13,7 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from feynkac.analysis.implied_volatility import ROUNDING, Number, as_tensors, intrinsic
+from feynkac.analysis.implied_volatility import (
+    ROUNDING,
+    Number,
+    as_flags,
+    as_tensors,
+    intrinsic,
+)
 from feynkac.analysis.normalised_black import by_rows, guess_distance, mills, mills_slope
 
 STEPS = 4  # of Halley's method: the guess is within a few per cent
@@ -39,7 +45,7 @@ def normal_volatility(
         >>> normal_volatility([7.9788, 7.0], [100.0, 108.0], 100.0, 1.0)
         tensor([19.9999,     nan], dtype=torch.float64)
     """
-    P, F, K, t, D, is_call = as_tensors(price, forward, strike, t, discount, call)
+    P, F, K, t, D, is_call = as_tensors(price, forward, strike, t, discount, as_flags(call))
     exists = (P + F + K + t + D).isfinite() & (t > 0) & (D > 0)
     time, factor = torch.where(exists, t, 1.0), torch.where(exists, D, 1.0)
     paid = intrinsic(F, K, is_call)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from feynkac.analysis.chunks import ROWS
-from feynkac.analysis.partials import Map, gradient
+from feynkac.analysis.partials import Map
 from feynkac.analysis.rounding import number
 from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
@@ -162,12 +162,23 @@ class Problem(Shown):
 
     def jacobian(self, theta: Array) -> Array:
         """∂r/∂θ.  Shape: `(p,)` → `(n, p)`."""
-        found = np.empty((len(self.values), len(theta)))
+        return np.asarray(self.linearised(theta)[1] / self.scale[:, None])
+
+    @torch.inference_mode(False)  # gradients are needed, whatever the caller does
+    def linearised(self, theta: Array) -> tuple[Array, Array]:
+        """u and ∂u/∂θ.  Shape: `(p,)` → `(n,)`, `(n, p)`."""
+        values, slopes = np.empty(len(self.values)), np.empty((len(self.values), len(theta)))
         for _, rows in self._blocks(1):
-            slopes = gradient(self.u, self.at(theta, rows))
-            found[rows] = slopes[:, self.columns].double().numpy()
+            inputs = self.at(theta, rows).requires_grad_()
+            with torch.enable_grad():
+                u = self.u(inputs)
+            pulled = torch.zeros_like(inputs)
+            if u.requires_grad:  # it depends on its inputs here
+                (pulled,) = torch.autograd.grad(u.sum(), inputs)
+            values[rows] = u.detach().squeeze(-1).double().numpy()
+            slopes[rows] = pulled[:, self.columns].double().numpy()
         low, high = self.bounds
-        return np.asarray(found * (high - low) / self.scale[:, None])
+        return values, slopes * (high - low)
 
     def _residuals(self, theta: Array, rows: slice) -> Array:
         with torch.no_grad():

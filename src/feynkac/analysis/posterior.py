@@ -20,6 +20,7 @@ from feynkac.sketches import bars
 
 WALKERS = 64
 CANDIDATES = 100  # starts per walker, of which a prior may leave few
+FEWEST_STEPS = 8  # of which halves have a variance
 CONVERGED = 1.05  # R̂
 ENOUGH = 400  # effective samples
 EDGE = 0.01  # of the domain's width
@@ -118,6 +119,10 @@ def sample_posterior(
     """
     import emcee  # an extra, needed here only
 
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1, got {confidence}.")
+    if steps < FEWEST_STEPS:
+        raise InputError(f"a posterior needs at least {FEWEST_STEPS} steps, got {steps}.")
     size = len(problem.labels)
     walkers = max(WALKERS, 2 * size + 2)
     rng = np.random.default_rng(seed)

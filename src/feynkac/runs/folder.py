@@ -182,16 +182,17 @@ def remove_folder(path: Path) -> None:
 
 def require_same(ours: dict[str, Any], theirs: Any, folder: Path) -> None:
     """Refuse settings that are not those in a folder."""
-    unknown = ("asked ", "family.source is None ")  # older runs do not say from which formulas
+    # older runs do not say from which formulas
+    unknown = ("asked ", "family.source is None ", "family.samplers is None ")
     found = [line for line in differences(ours, theirs) if not line.startswith(unknown)]
     if not found:
         return
     way_out = "choose another folder, or start over (retrain=True)"
-    if len(found) == 1 and found[0].startswith("family.source "):
+    if all(line.startswith(("family.source ", "family.samplers ")) for line in found):
         name = ours["family"]["name"]
         raise ArtifactError(
-            f"{folder} was made from other formulas: the source of {name} has changed since; "
-            f"{way_out}."
+            f"{folder} was made from other formulas: the source of {name}, or of what draws its "
+            f"inputs, has changed since; {way_out}."
         )
     raise ArtifactError(
         f"{folder} holds a run with other settings ({'; '.join(found[:3])}); {way_out}."

@@ -36,6 +36,8 @@ class FamilyRecord:
         dataclasses.field(default=None, repr=False)
     )
     """Where it is solved, if not on its own domain; see `Family.on`."""
+    samplers: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Fingerprint of the functions that draw the inputs of that domain, if there are any."""
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -94,7 +96,9 @@ def record_family(family: Family) -> FamilyRecord:
     built_in = BUILT_IN.get(name) is cls
     source = None if built_in else fingerprint(cls)
     other = None if family.other_domain is None else family.other_domain.record()
-    return FamilyRecord(name, family_fields(family), built_in, source, other)
+    drawn_by = family.other_domain.samplers if family.other_domain else ()
+    samplers = fingerprint(*drawn_by) if drawn_by else None
+    return FamilyRecord(name, family_fields(family), built_in, source, other, samplers)
 
 
 def asked_for(family: Family, method: Method, training: dict[str, Any]) -> str:
