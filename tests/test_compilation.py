@@ -42,6 +42,7 @@ def solve_twice(cache, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_same_numbers_come_out(tmp_path):
     found = solve_twice(tmp_path, CXX="/nonexistent")
     assert found["compiles"] is False

@@ -114,6 +114,7 @@ def test_a_control_of_no_use_is_replaced(accompanied, folder, tmp_path):
     assert sorted(path.name for path in (tmp_path / "run").glob("control*")) == [CONTROL]
 
 
+@pytest.mark.slow
 def test_a_larger_budget_is_honoured(accompanied, tmp_path):
     """And the better of both controls is kept."""
     worse = accompanied.control._replace(error=2.0, budget=0.5)

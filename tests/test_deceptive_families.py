@@ -303,6 +303,7 @@ def test_what_cannot_leave_an_interval_does_not_explode():
     assert growth(Subject(pushed)).verdict == "fail"
 
 
+@pytest.mark.slow
 def test_small_units_get_as_many_steps_as_large_ones():
     def skewed(x, dw, p):
         return p.sigma * (x * (0.03 + x)).clamp_min(0.0).sqrt() * dw

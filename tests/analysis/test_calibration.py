@@ -135,6 +135,7 @@ def test_90_percent_intervals_cover_the_truth_in_80_to_97_of_100_data_sets(noise
     assert all(80 <= count <= 97 for count in covered.sum(0)), covered.sum(0)
 
 
+@pytest.mark.slow
 def test_the_papers_descent_agrees_with_least_squares():
     problem = problem_of(quotes(seed=1))
     best, descended = calibrate(problem), calibrate(problem, method="sgd")
@@ -186,7 +187,8 @@ def test_a_direction_that_data_cannot_tell_is_said(noise, exact):
     found = calibrate(problem_of(values, free=["sigma", "t"], noise=noise))
     (warning,) = found.warnings
     assert "do not identify the combination" in warning
-    assert re.search(r" [+-]0\.\d\d t [+-]0\.\d\d sigma \(in units of the domain's", warning)
+    terms = r"[+-]0\.\d\d (t|sigma)"  # the larger first, which depends on where the descent ends
+    assert re.search(rf" {terms} {terms} \(in units of the domain's", warning)
     assert np.isinf(found.std).all()
     np.testing.assert_array_equal(found.interval, [[0.1, 0.6], [0.0, 1.0]])
     sigma, t = found.estimate

@@ -66,6 +66,7 @@ def test_its_intervals_are_those_of_the_fit(posterior):
     np.testing.assert_allclose(inside, 0.95, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_unknown_noise_is_integrated_out():
     """Student's law with n − p degrees of freedom."""
     freedom = COUNT - 2
@@ -79,6 +80,7 @@ def test_model_error_widens_the_posterior():
     assert_moments(sampled(problem_of(noise=0.3, model=model)), BEST, 0.25 * SQUARE)
 
 
+@pytest.mark.slow
 def test_model_error_widens_it_where_the_noise_is_unknown():
     """Student's law again, its variance larger by n model²."""
     freedom, model = COUNT - 2, 0.1
@@ -99,11 +101,13 @@ def test_a_prior_shifts_the_posterior_as_bayes_rule_says():
     assert_moments(found, mean, covariance)
 
 
+@pytest.mark.slow
 def test_a_constant_prior_is_none(posterior):
     found = sampled(problem_of(), lambda p: 1.0)
     np.testing.assert_array_equal(found.samples, posterior.samples)
 
 
+@pytest.mark.slow
 def test_a_prior_may_forbid_a_part_of_the_domain():
     found = sampled(problem_of(), lambda p: np.where(p["a"] > BEST[0], 0.0, -np.inf))
     assert found.samples[:, 0].min() > BEST[0]
@@ -120,6 +124,7 @@ def test_a_prior_that_gives_no_weight_is_refused(nothing):
         sampled(problem_of(), lambda p: np.where(p["b"] > 4.0, 0.0, nothing))
 
 
+@pytest.mark.slow
 def test_samples_stay_in_the_domain():
     """The best fit lies outside."""
     found = sampled(problem_of(values=VALUES + 5.6))

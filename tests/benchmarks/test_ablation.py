@@ -16,6 +16,8 @@ from feynkac.benchmarks.ablation import (
 )
 from feynkac.benchmarks.bench import Thoroughness
 
+pytestmark = pytest.mark.slow
+
 TINY = Thoroughness(inputs=64, simulated_inputs=8, paths=16)
 FAMILIES = [fk.BlackScholes(), fk.BasketPut(), fk.HeatParaboloid()]
 

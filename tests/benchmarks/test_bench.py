@@ -111,6 +111,7 @@ def test_the_greeks_stand_beside_the_authors(put):
     assert all(float(row[1]) > 0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("entry", "biased"), [(ENTRIES[1], True), (ENTRIES[2], False)])
 def test_the_basket_is_measured_against_a_simulation(entry, biased):
     run = make_run(entry.family, "fast", {"scheme": entry.scheme, "steps": 1})

@@ -56,6 +56,7 @@ def test_the_result_is_json(result):
     assert json.loads(json.dumps(result, allow_nan=False))["l1"] == result["l1"]
 
 
+@pytest.mark.slow
 def test_a_second_demo_returns_the_first(result, folder):
     again = run_demo(folder, report=lambda _: pytest.fail("trained again"), **TINY)
     assert again == result

@@ -20,6 +20,8 @@ from feynkac.interfaces.console import training_display
 from feynkac.plotting.writing import write_figure
 from feynkac.sampling.generators import make_generator
 
+pytestmark = pytest.mark.slow
+
 
 def synthetic(*reached: int | None) -> Study:
     """Parameters = inputs, steps as given."""

@@ -49,6 +49,7 @@ def test_children_say_how_they_ended(body, code):
     assert ("ZeroDivisionError" in end.output) == (code == 99)
 
 
+@pytest.mark.slow
 def test_a_child_that_hangs_is_ended():
     import time
 

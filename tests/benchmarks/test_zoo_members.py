@@ -59,6 +59,7 @@ def test_a_family_has_only_what_belongs_to_its_equation(member):
     assert not isinstance(member.family, FORBIDDEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", SIMULATED, ids=[m.name for m in SIMULATED])
 def test_the_reference_is_the_mean_over_paths(member, generator):
     inputs = member.inputs[1:3]

@@ -193,6 +193,7 @@ def test_an_order_that_noise_hides_is_not_told():
     assert math.isnan(finding.figures["order"])
 
 
+@pytest.mark.slow
 def test_cost_is_that_of_one_batch_of_the_fast_method():
     finding = cost(Subject(fk.HeatParaboloid(5)))
     assert "256 inputs × " in finding.sentence

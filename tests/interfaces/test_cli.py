@@ -639,6 +639,7 @@ def test_query_extrapolates_on_request(put):
 # bench, ablation, dimensions
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch.compile hides it itself
 def test_bench_prints_one_object_with_a_row_a_family():
     found = results("bench", "--family", "black-scholes", "--budget-scale", 0.02)
@@ -646,6 +647,7 @@ def test_bench_prints_one_object_with_a_row_a_family():
     assert found["rows"][0]["inputs"] == 2**16
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # torch.compile hides it itself
 def test_bench_shows_both_tables_and_says_what_it_does():
     result = run("bench", "--family", "black-scholes", "--budget-scale", 0.02)
@@ -679,6 +681,7 @@ def test_ablation_of_no_time_is_refused():
     assert "a budget is a positive time" in refusal("ablation", "black-scholes", "--budget", "0s")
 
 
+@pytest.mark.slow
 def test_dimensions_shows_slopes_and_draws_them(tmp_path):
     options = ["--dims", "1,2", "--steps", 40, "--target", 0.1]
     found = results("dimensions", *options)

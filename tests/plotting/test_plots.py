@@ -62,6 +62,7 @@ def test_the_other_pictures(solution):
     assert np.allclose(drawn.get_ydata(), [r["l1"] for r in solution.manifest.history])
 
 
+@pytest.mark.slow
 def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path, solution):
     solution.save(tmp_path / "run")
     code = f"""

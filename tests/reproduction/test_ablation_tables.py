@@ -24,6 +24,8 @@ from feynkac.reproduction.result import render
 from feynkac.reproduction.scaling import paper_run
 from feynkac.reproduction.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 SMALL = replace(
     PARABOLOID,
     family=fk.HeatParaboloid(dim=1),

@@ -89,6 +89,7 @@ def test_a_finished_training_at_full_scale_is_preferred(first, settings, tmp_pat
     assert found.seeds == (2,)
 
 
+@pytest.mark.slow
 def test_full_scale_can_be_asked_of_one_method_alone(settings, tmp_path):
     table = replace(TABLES[0], entries=(replace(TABLES[0].entries[0], gpu_seconds=2.0 / 0.0095),))
     asked = replace(settings, store=Store(tmp_path), full=True, methods=("fast",))

@@ -17,6 +17,8 @@ from feynkac.sampling.reference import replicated
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.log_ode import LogOde
 
+pytestmark = pytest.mark.slow
+
 PUT, BASKET = line_of_black_scholes(BlackScholes()), line_of_basket(BasketPut())
 
 

@@ -23,6 +23,8 @@ from feynkac.reproduction.figure_9 import (
 from feynkac.reproduction.result import FULL
 from feynkac.reproduction.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 def point(dim: int, steps: int | None, seconds: float = 1.0) -> Point:
     """The loose target after 10 steps, the other after `steps`; as many parameters as inputs."""

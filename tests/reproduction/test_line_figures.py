@@ -25,6 +25,8 @@ from feynkac.reproduction.result import render
 from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.trainings import Trained
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {view.name: view for view in VIEWS}
 every_view = pytest.mark.parametrize("view", VIEWS, ids=BY_NAME)
 

@@ -14,6 +14,8 @@ from feynkac.reproduction.not_run import duration, present, project_all, run
 from feynkac.reproduction.published import FIGURE_9_STEPS
 from feynkac.reproduction.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 SECONDS = {
     "black-scholes": 0.25,
     "basket-put": 10.0,

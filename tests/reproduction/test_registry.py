@@ -99,6 +99,7 @@ def test_the_commands_make_the_result_from_nothing(tmp_path, name, options, used
     assert commands_for(name, settings, used) == tuple(commands)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table-1", "table-8", "figure-9", "figure-5"])
 def test_a_page_is_written_from_recorded_numbers(tmp_path, name):
     shutil.copy(PAGES / f"{name}.json", tmp_path)

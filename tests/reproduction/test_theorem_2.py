@@ -13,6 +13,8 @@ from feynkac.reproduction.settings import Settings
 from feynkac.reproduction.weak_error import Case
 from feynkac.sampling.schemes.log_ode import LogOde
 
+pytestmark = pytest.mark.slow
+
 BASKET = Case("basket", BasketPut(), LogOde(steps=4), inputs=2, paths=32, finest=8)
 REFERENCE = {"reference_error": 0.001, "reference_error_se": 0.0002}
 

@@ -19,6 +19,8 @@ from feynkac.reproduction.theorem_3 import (
     measure,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):

@@ -18,6 +18,8 @@ from feynkac.reproduction.theorem_a4 import (
     measure,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ import torch
 import feynkac as fk
 from feynkac.sampling.rivals import steadier
 
+pytestmark = pytest.mark.slow
+
 FLOWS, QUICK = fk.NinomiyaVictoir(steps=4, noise="diagonal"), fk.ExtrapolatedEuler(steps=16)
 
 

@@ -27,6 +27,8 @@ from feynkac.training.pace import Pace
 from feynkac.training.state import State, begin
 from feynkac.training.team import Alone, Distributed, make_streams
 
+pytestmark = pytest.mark.slow
+
 FAMILY = BlackScholes()
 STEPS = 12
 SETTINGS = {

@@ -129,6 +129,7 @@ def test_the_reference_converges(height, temperature):
     assert abs(coarse - fine).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_finite_differences_converge_to_the_reference():
     at = (0.3, 1.4, 0.5)
     expected = by_collocation(*at)(INSIDE)

@@ -268,6 +268,7 @@ INDEX = CALL.on(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "bound"), [(MARKET, 6e-4), (INDEX, 1.2e-3)], ids=str)
 def test_sixteen_steps_do_where_the_variance_touches_zero(family, bound):
     """ν² up to fifty times 4κθ: root mean square of error/(1 + u), noise included."""

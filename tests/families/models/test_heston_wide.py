@@ -157,6 +157,7 @@ def test_nothing_cancels_as_a_parameter_vanishes(small):
     assert math.isfinite(log_f(1e-8).abs().sum().item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heston", "sabr"])
 def test_labels_are_finite_at_the_corners_of_the_librarys_box(name):
     """ν = 4, κ = 0.1: ln S has had exponents of 115, beyond float32."""

@@ -83,6 +83,7 @@ def test_something_else_that_listens_is_not_waited_for():
         assert time.monotonic() - start < 30.0
 
 
+@pytest.mark.slow
 def test_without_ray_the_extra_is_named(tmp_path):
     code = (
         "import sys; sys.modules['ray'] = None\n"  # as if it were not installed

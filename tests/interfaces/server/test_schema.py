@@ -55,6 +55,7 @@ def ask(operation, mode: GenerationMode, examples: int, found: Counter) -> None:
         assert mode is GenerationMode.NEGATIVE
 
 
+@pytest.mark.slow
 def test_a_few_generated_requests(server, operations):
     assert len(operations) == OPERATIONS
     found = ask_all(operations, examples=3)

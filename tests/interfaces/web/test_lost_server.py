@@ -26,6 +26,7 @@ def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
         page.close()
 
 
+@pytest.mark.slow
 def test_a_token_that_no_header_can_carry_is_asked_for_again(browser, runs, tmp_path):
     token = tmp_path / "token"
     token.write_text("0123456789abcdef0123\n")

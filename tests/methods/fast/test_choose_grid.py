@@ -190,6 +190,7 @@ def test_waves_are_the_same_in_every_unit():
     assert found[0] == pytest.approx(found[1], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_grid_is_for_optimisers_that_fit_slopes():
     assert fk.Fast(optimiser=fk.AdamW()).resolve(Uneven()).grid is None
     with pytest.raises(fk.InputError, match="optimiser 'adamw' fits values of paths; leave"):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 import torch
 
 import feynkac as fk
@@ -84,6 +85,7 @@ def test_where_slopes_miss_a_jump_all_entries_are_seen():
     assert chosen.architecture.subspaces == ()
 
 
+@pytest.mark.slow
 def test_settings_with_subspaces_survive_writing():
     seen = chosen("sum")
     solution = fk.solve(Assets("sum"), steps=2, seed=1)

@@ -123,6 +123,7 @@ def test_cubature_with_too_many_points_is_not_considered():
     assert choose_noise(Flat(3), fk.EulerMaruyama(steps=22)) != SphericalRadial()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [fk.BlackScholes(), fk.BasketPut()], ids=lambda f: f.name())
 def test_choices_are_the_same_every_time(family):
     assert fk.Fast().resolve(family) == fk.Fast().resolve(family)
@@ -178,6 +179,7 @@ def test_steps_are_doubled_until_paths_from_the_corners_stay_finite():
     require_simulable(member.family, chosen)
 
 
+@pytest.mark.slow
 def test_steps_are_doubled_until_their_error_is_small():
     """At 16 steps the double well is off by 0.0007 in the mean, but at a few inputs far more."""
     assert choose_scheme(fk.DoubleWell()) == fk.FamilySteps(steps=32)
@@ -228,6 +230,7 @@ def test_the_paraboloid_with_gauss_newton():
     assert solution.error(20_000).l1 < 5e-4  # 1.4e-4 was measured
 
 
+@pytest.mark.slow
 def test_the_paraboloid_with_muon():
     solution = fk.solve(fk.HeatParaboloid(dim=4), method="fast", steps=200, evaluations=1)
     errors = solution.error(20_000)

@@ -101,6 +101,7 @@ def test_only_a_noise_that_asks_for_it_is_turned(generator):
         assert torch.equal(drawn.z, plain.z) is same
 
 
+@pytest.mark.slow
 def test_estimates_stay_unbiased(generator):
     inputs = BASKET.domain.sample(40, generator, torch.float64)
     aligned, plain = (
@@ -121,6 +122,7 @@ def variances(noise, paths=64, inputs=64, repeats=64):
     return [y.unflatten(0, (inputs, repeats)).var(1).mean(-1) for y in labels]
 
 
+@pytest.mark.slow
 def test_variance_on_the_basket():
     """Of 64 paths; the comments are what was measured."""
     independent, plain, aligned = (

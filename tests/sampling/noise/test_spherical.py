@@ -89,6 +89,7 @@ def test_labels_of_the_paraboloid_have_no_noise(dim, scheme, generator):
     torch.testing.assert_close(slopes, expected, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_pilot_sees_the_variance_between_draws(generator):
     """Within one, rows share a basis, and vary far less."""
     family, noise = BasketPut(), SphericalRadial()

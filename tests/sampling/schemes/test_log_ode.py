@@ -130,6 +130,7 @@ def test_at_time_zero_nothing_moves(generator):
     assert torch.equal(LogOde(steps=2).terminal(BASKET, x, t, p, z), x.expand(5, 7, 3))
 
 
+@pytest.mark.slow
 def test_two_steps_agree_with_eight_of_ninomiya_victoir_on_the_basket(generator):
     """Up to 2 steps' own error, measured to be 0.0002 in the paper's metric."""
     inputs = BASKET.domain.sample(32, generator, torch.float64)
