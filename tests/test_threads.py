@@ -1,9 +1,12 @@
 """The choice between one thread and all."""
 
+import time
+
 import pytest
 import torch
 
-from feynkac.threads import faster_threads, using_threads
+from feynkac import threads
+from feynkac.threads import calm_threads, faster_threads, using_threads
 
 
 @pytest.fixture
@@ -31,3 +34,25 @@ def test_little_time_means_few_trials(two_threads):
 
     faster_threads(seconds, enough=0.0)
     assert sorted(calls) == [1, 2]
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_threads_that_wait_for_each_other_are_found_within_a_second(two_threads, monkeypatch, late):
+    """A clock on which an operation of `late` threads takes ten times as long."""
+
+    class Clock:
+        now = 0.0
+
+        def perf_counter(self):
+            self.now += 1e-3 * (10 if torch.get_num_threads() == late else 1)
+            return self.now
+
+    monkeypatch.setattr(threads, "time", Clock())
+    assert calm_threads() == 3 - late
+    assert torch.get_num_threads() == 2
+
+
+def test_a_machine_in_peace_is_asked_in_a_fraction_of_a_second():
+    start = time.perf_counter()
+    assert calm_threads() == 1  # as all tests have
+    assert time.perf_counter() - start < 5.0

@@ -30,7 +30,7 @@ from feynkac.sampling.discretisation import pilot_bias
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.path import weak_order
 from feynkac.solution import Solution
-from feynkac.threads import faster_threads, using_threads
+from feynkac.threads import calm_threads, faster_threads, using_threads
 from feynkac.training.loop import Hooks, Progress, time_step, train
 from feynkac.training.objective import Objective
 from feynkac.training.pace import FEW_STEPS, Pace, Pacemaker
@@ -111,14 +111,15 @@ class _Execution:
         run, method, domain = self.run, self.run.method, self.family.domain
         optimiser = method.optimiser
         enter("planning the run")
-        state = begin(
-            method.architecture, optimiser, self.family, run.training, self.device, self.team
-        )
-        table = self._labels()
-        made = {"table": table} if table else {}  # methods that make none need not take them
-        objective = method.objective(self.family, state.network, run.training, **made)
-        kept = self._continue(state)
-        decisions, pace = kept or self._begin(state, objective, table and table.sets)
+        with using_threads(self._threads()):
+            state = begin(
+                method.architecture, optimiser, self.family, run.training, self.device, self.team
+            )
+            table = self._labels()
+            made = {"table": table} if table else {}  # methods that make none need not take them
+            objective = method.objective(self.family, state.network, run.training, **made)
+            kept = self._continue(state)
+            decisions, pace = kept or self._begin(state, objective, table and table.sets)
         training = replace(run.training, evaluations=decisions.evaluations)
         hooks = self._hooks(state, decisions, report, tracker)
         rate = method.rate
@@ -127,6 +128,15 @@ class _Execution:
         with using_threads(decisions.threads), followed:
             pace = train(state, objective, domain, training, rate, pace, hooks, self.team)
         return self._finish(state, decisions, pace)
+
+    def _threads(self) -> int | None:
+        """For what precedes training by the clock: as before, or so many as do not wait."""
+        if self.run.training.budget is None or self.team.size > 1:
+            return None
+        if self.files and self.files.begun:
+            self.files.require(self.run)
+            return self.files.decisions()[0].began_with
+        return calm_threads()
 
     def _labels(self) -> Table | None:
         """Those made before training: as many as before, or as there is time for."""

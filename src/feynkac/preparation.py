@@ -22,6 +22,7 @@ from feynkac.phases import enter
 from feynkac.runs.folder import RunFolder
 from feynkac.runs.run import Run, asked_for, record_family, run_to_dict, with_logistics
 from feynkac.sampling.noise.lines import Lines
+from feynkac.threads import calm_threads, using_threads
 from feynkac.training.settings import Training, one_sentence, resolve_device
 
 PILOT_SHARE = 0.13  # of a budget, for the choices of a method
@@ -60,7 +61,8 @@ def make_run(
         share = math.inf if conduct.budget is None else PILOT_SHARE * conduct.budget
         device = resolve_device(conduct.device)
         allowance = Allowance(share)
-        with torch.autocast("cpu", enabled=False):
+        threads = None if conduct.budget is None else calm_threads()
+        with torch.autocast("cpu", enabled=False), using_threads(threads):
             resolved = method.resolve(family, allowance, device)
         if resolved.grid is None:
             enter("checking its paths")

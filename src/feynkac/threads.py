@@ -1,5 +1,6 @@
 """How many threads torch uses: on a busy machine, two that wait for each other lose to one."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,7 @@ import torch
 
 FASTER = 0.9  # share of the time that one thread must take to be chosen
 REPEATS = 3
+NUMBERS, OPERATIONS, ENOUGH = 2**17, 20, 0.1  # of a trial: 20 ms, or seconds where threads wait
 
 
 @contextmanager
@@ -44,3 +46,20 @@ def faster_threads(seconds: Callable[[], float], enough: float) -> tuple[int, fl
             break
     chosen = 1 if times[1] < FASTER * times[many] else many
     return chosen, times[chosen]
+
+
+def calm_threads() -> int:
+    """All threads, or one if all of them wait for each other now: tried on some exponentials.
+
+    Beside one other process, and torch imported before feynkac, a simulation by two threads took
+    thirty times as long as by one.
+    """
+    numbers = torch.linspace(-1.0, 1.0, NUMBERS)
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        for _ in range(OPERATIONS):
+            numbers.exp()
+        return time.perf_counter() - start
+
+    return faster_threads(seconds, ENOUGH)[0]
