@@ -11,12 +11,21 @@ from feynkac.families.models.digital import Digital
 from feynkac.methods.fast.choose_noise import choose_noise
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.labels import draw_paths, payoffs
-from feynkac.sampling.line_labels import line_labels, seen_to_jump, slopes_hold, suits_lines
+from feynkac.sampling.line_labels import (
+    _lines,
+    _rule,
+    line_labels,
+    seen_to_jump,
+    slopes_hold,
+    suits_lines,
+)
 from feynkac.sampling.noise.lines import Lines, ParallelLines, Rays
 from feynkac.sampling.noise.sobol import Sobol
+from feynkac.sampling.path import path_end
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
+from feynkac.sampling.schemes.extrapolated_flows import ExtrapolatedFlows
 from feynkac.sampling.schemes.geometric import Geometric
 
 REPEATS = 256
@@ -235,3 +244,35 @@ def test_lines_for_a_payoff_without_comparisons_are_refused(generator):
     inputs = family.domain.sample(4, generator)
     with pytest.raises(fk.InputError, match=r"must jump by comparisons .* use noise=Sobol"):
         line_labels(family, Exact(), ParallelLines(), inputs, 16, generator)
+
+
+@dataclass(frozen=True)
+class Well(Ball):
+    """The same in a cubic well, where coarse steps from far points of a line explode."""
+
+    def drift(self, x, p):
+        return x - 2.0 * x.square().sum(-1, keepdim=True) * x
+
+
+@pytest.mark.parametrize("noise", [ParallelLines(), Rays()], ids=lambda noise: noise.kind)
+def test_paths_that_explode_far_out_do_not_spoil_a_label(noise, generator):
+    family, scheme = Well(dim=8), ExtrapolatedFlows(steps=4, noise="additive")
+    inputs = family.domain.sample(256, generator)
+    exploding = _at_nodes_explode(family, scheme, noise, inputs)
+    values, _ = line_labels(family, scheme, noise, inputs, 256, generator)
+    assert exploding
+    assert values.isfinite().all()
+    assert (values >= -0.1).all()
+    assert (values <= 1.1).all()
+
+
+def _at_nodes_explode(family, scheme, noise, inputs):
+    """Whether some path on some line has no end that is a number."""
+    generator = make_generator(0, "far out")
+    shape, line = _lines(family, scheme.halves[0], noise, inputs, 256, generator)
+    nodes = _rule(noise, shape, generator, inputs).nodes
+    z = line.base.unsqueeze(3) + line.way.unsqueeze(3) * nodes.unsqueeze(-1)
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    with torch.no_grad():
+        end = path_end(family, scheme.halves[0], x, t, p, z.flatten(2, 3))
+    return not end.state.isfinite().all()

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from feynkac.checks.finding import Finding, Subject
-from feynkac.families.capabilities import Absorbing
+from feynkac.families.capabilities import Absorbing, Coupled
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 
@@ -72,9 +72,13 @@ def growth(subject: Subject) -> Finding:
     found, name = measure_growth(subject.family), type(subject.family).__name__
     figures = {"drift": found.drift, "diffusion": found.diffusion, "checked": found.checked}
     if found.explosive:
+        if isinstance(subject.family, Coupled):  # such as a simplex, whose sides end the noise
+            sentence = "coefficients grow fast, but only where no input is `allowed`: not judged"
+            return Finding("note", sentence, figures)
         return Finding("fail", f"{name} {_explosion(found)}", figures)
     if found.enclosed:
-        return Finding("ok", "paths cannot go far: there are walls on all sides", figures)
+        sentence = "paths cannot go far: all around are walls, or places they cannot cross"
+        return Finding("ok", sentence, figures)
     if found.checked == 0.0:
         sentence = "the formulas are not defined far outside the domain: not checked there"
         return Finding("note", sentence, figures)

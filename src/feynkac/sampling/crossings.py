@@ -19,6 +19,7 @@ from feynkac.sampling.path import PathState, path_end
 from feynkac.sampling.schemes.scheme import Scheme
 
 DIPPING = 0.5  # a node's level, relative to which one between nodes is small
+BEYOND = 1e3  # times the largest level that is a number: of a path that explodes
 
 
 class Brackets(NamedTuple):
@@ -86,8 +87,23 @@ class Bundle:
         """Ends of paths, and each one's own level.  Shape: `(N, dim)` → …, `(N, C)`."""
         x, t, p = self.family.domain.split(inputs.unsqueeze(-2))
         end = path_end(self.family, self.scheme, x, t, p, z)
-        levels = with_levels(self.family, end.state, end.p)[1]
+        levels = as_numbers(with_levels(self.family, end.state, end.p)[1])
         return end, levels.gather(-1, table.cells.level.unsqueeze(-1)).squeeze(-1)
+
+
+def as_numbers(levels: Tensor) -> Tensor:
+    """`levels` where far points of a line, hardly ever drawn, make paths explode by their steps.
+
+    A comparison with NaN is false, as with a number far below.
+
+    Example:
+        >>> as_numbers(torch.tensor([1.0, -2.0, torch.inf, torch.nan]))
+        tensor([    1.,    -2.,  3000., -3000.])
+    """
+    finite = levels.isfinite()
+    far = BEYOND * (1.0 + torch.where(finite, levels, 0.0).detach().abs().max())
+    infinite = torch.where(levels > 0.0, far, -far)
+    return torch.where(finite, levels, infinite)
 
 
 @torch.no_grad()

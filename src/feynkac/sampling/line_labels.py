@@ -19,7 +19,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.family import Family, jumps, noise_dim, timed
 from feynkac.families.levels import has_levels, jump_across, with_levels
-from feynkac.sampling.crossings import Bundle, Table, find_crossings
+from feynkac.sampling.crossings import Bundle, Table, as_numbers, find_crossings
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.lines import Line, Lines, ParallelLines
 from feynkac.sampling.noise.noise import Noise, Shape, of_fewer_steps
@@ -211,7 +211,7 @@ def _at_nodes(bundle: Bundle, leaf: Tensor, nodes: Tensor) -> tuple[Tensor, Tens
     weight = discount_factor(family, t, p) if flat else end.weight
     paid = weight * value + end.gained
     grid = (*base.shape[1:3], nodes.shape[-1], -1)
-    return paid.reshape(grid), levels.detach().reshape(grid)
+    return paid.reshape(grid), as_numbers(levels.detach()).reshape(grid)
 
 
 def _has_slopes(family: Family) -> bool:
@@ -247,8 +247,12 @@ def _jumps(
 
 
 def _steepness(bundle: Bundle, table: Table, gradient: Tensor) -> Tensor:
-    """∂_sρ from ∇_zρ, but not nearly 0, as where a line grazes a level.  Shape: `(N, C)`."""
+    """∂_sρ from ∇_zρ, but not nearly 0, as where a line grazes a level.  Shape: `(N, C)`.
+
+    Infinite where a path explodes: nothing is known there.
+    """
     rows = torch.arange(gradient.shape[1], device=gradient.device).unsqueeze(-1)
     steep = (gradient * bundle.line.way[:, rows, table.cells.line]).sum((0, 3))
     least = GRAZING * gradient.square().sum((0, 3)).sqrt() + torch.finfo(gradient.dtype).tiny
-    return torch.where(steep.abs() < least, least.copysign(steep), steep)
+    found = torch.where(steep.abs() < least, least.copysign(steep), steep)
+    return torch.where(found.isfinite(), found, torch.inf)

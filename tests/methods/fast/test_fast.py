@@ -13,7 +13,7 @@ from feynkac.clock import Allowance
 from feynkac.errors import InputError, Interrupted
 from feynkac.methods.fast.choose_noise import choose_noise
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
-from feynkac.methods.fast.fast import FEW_INPUTS
+from feynkac.methods.fast.fast import FEW_INPUTS, SLOPED_INPUTS
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.spherical import SphericalRadial
@@ -76,8 +76,8 @@ class Twisted(fk.Family):
     [
         (Quartic(1), "gauss-newton"),
         (fk.BlackScholes(), "gauss-newton"),
-        (Quartic(FEW_INPUTS - 1), "gauss-newton"),
-        (Quartic(FEW_INPUTS), "muon"),
+        (Quartic(SLOPED_INPUTS - 1), "gauss-newton"),
+        (Quartic(SLOPED_INPUTS), "muon"),
         (fk.BasketPut(), "muon"),
         (fk.HeatParaboloid(), "muon"),
         (fk.HeatGaussian(), "gauss-newton"),  # of |x|, t and σ
@@ -90,10 +90,18 @@ def test_the_number_of_inputs_decides_the_optimiser(family, optimiser):
     assert isinstance(method.architecture, Smooth)
 
 
-@pytest.mark.parametrize("inputs", [2, 4, 7, 12])
+@pytest.mark.parametrize("inputs", [2, 4, 7, 12, SLOPED_INPUTS])
 def test_a_gauss_newton_system_stays_small(inputs):
     method = fk.Fast(scheme=fk.EulerMaruyama(steps=1)).resolve(Quartic(inputs - 1))
-    assert 300 < method.batch_size * (1 + inputs) <= 500
+    assert 300 < method.batch_size * (1 + inputs) <= 800
+
+
+@pytest.mark.parametrize(
+    ("inputs", "optimiser"), [(FEW_INPUTS, "gauss-newton"), (FEW_INPUTS + 1, "muon")]
+)
+def test_without_slopes_fewer_inputs_are_few(inputs, optimiser):
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=1), slopes=False).resolve(Quartic(inputs - 1))
+    assert method.optimiser.kind == optimiser
 
 
 @pytest.mark.parametrize(("rows", "optimiser"), [(64, "gauss-newton"), (4096, "muon")])
@@ -232,7 +240,7 @@ def test_the_paraboloid_with_gauss_newton():
 
 @pytest.mark.slow
 def test_the_paraboloid_with_muon():
-    solution = fk.solve(fk.HeatParaboloid(dim=4), method="fast", steps=200, evaluations=1)
+    solution = fk.solve(fk.HeatParaboloid(dim=5), method="fast", steps=200, evaluations=1)
     errors = solution.error(20_000)
     assert solution.manifest.run.method.optimiser.kind == "muon"
     assert errors.l1 < errors.linear_baseline / 2
@@ -251,7 +259,7 @@ def stop_at_four(progress):
 
 
 @pytest.mark.parametrize(
-    "family", [fk.BlackScholes(), fk.HeatParaboloid(4)], ids=["gauss-newton", "muon"]
+    "family", [fk.BlackScholes(), fk.HeatParaboloid(5)], ids=["gauss-newton", "muon"]
 )
 def test_an_interrupted_run_resumes_to_the_bit(family, tmp_path):
     with pytest.raises(Interrupted, match="stopped at step 4 of 6"):

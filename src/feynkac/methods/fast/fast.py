@@ -50,6 +50,7 @@ from feynkac.training.schedules import LinearDecay
 from feynkac.training.settings import Training
 from feynkac.training.state import begin
 
+SLOPED_INPUTS = 24  # up to here Gauss–Newton steps, where slopes are fitted
 WAVY_WIDTH = 96  # at least, where u oscillates
 ROWS = 500  # values and slopes in one Gauss–Newton system
 MOST_ROWS = 4096  # if a batch is given: a step then takes about a second
@@ -99,7 +100,7 @@ class Fast(Method):
         """Sizes from the number of inputs; scheme, noise and paths from pilots."""
         chosen = self._with_grid_or_scheme(family, allowance)
         seen = chosen._seen(family, allowance.share(SUBSPACE_SHARE))
-        few = seen.size(family.domain) <= FEW_INPUTS
+        few = seen.size(family.domain) <= self._few(family)
         chosen = chosen._with_paths(family, few, allowance)._with_network(family, few, seen)
         if math.isinf(allowance.seconds):
             return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
@@ -130,6 +131,10 @@ class Fast(Method):
             return seen
         enter("looking for directions that matter")
         return choose_subspaces(family, self.scheme, allowance, seen.symmetries)
+
+    def _few(self, family: Family) -> int:
+        """So many inputs are few: values without slopes tell less of a batch."""
+        return SLOPED_INPUTS if self.slopes and not jumps(family) else FEW_INPUTS
 
     @property
     def _fits_slopes(self) -> bool:
