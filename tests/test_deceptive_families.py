@@ -387,6 +387,7 @@ def test_what_a_subclass_adds_is_earned():
     assert not quieted(Well(dim=5), steps)
 
 
+@pytest.mark.slow
 def test_coefficients_of_a_subclass_are_followed():
     @dataclass(frozen=True)
     class Seasonal(fk.BasketPut):

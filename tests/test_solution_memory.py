@@ -33,6 +33,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "rows", "answer"),
     [

@@ -54,6 +54,7 @@ def test_where_noise_dominates_the_estimate_is_a_small_part_of_it():
     assert root_mean_square(d, torch.ones_like(d)) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replicates", [8, 16, None])
 @pytest.mark.parametrize("z", [0.0, 0.3, 0.7, 1.0, 1.5, 2.0, 3.0, 6.0, 20.0])
 def test_the_bias_is_within_its_bound(z, replicates):

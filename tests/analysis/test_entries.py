@@ -184,6 +184,7 @@ def test_a_fit_that_would_leave_what_is_allowed_stops_at_its_edge():
     assert any("edge of what the family's `allowed` allows" in text for text in found.warnings)
 
 
+@pytest.mark.slow
 def test_a_posterior_stays_where_it_is_allowed(triangle):
     pytest.importorskip("emcee")
     problem = triangle.observe(["a", "b"], [0.75, 0.9, 1.0], x=[0.5, 0.6, 0.7], t=0.5, noise=0.5)

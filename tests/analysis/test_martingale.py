@@ -84,6 +84,7 @@ def test_the_mean_is_zero_for_the_closed_form(family, scheme, generator):
     assert (standardised_mean(martingale).abs() < 4.5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "rate"), [(EulerMaruyama(), 1.5), (Exact(), 1.0)], ids=["euler", "exact"]
 )

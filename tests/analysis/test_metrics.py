@@ -299,6 +299,7 @@ def test_the_noise_of_a_reference_is_taken_out():
     assert errors.l1 <= errors.l2
 
 
+@pytest.mark.slow
 def test_the_error_of_a_trained_network_is_found_through_noise():
     """Against a reference as noisy as those of evaluations once were."""
     network = fk.solve(FAMILY, steps=60, evaluations=1, seed=0).network

@@ -75,6 +75,7 @@ def test_unknown_noise_is_integrated_out():
     assert_moments(sampled(problem_of(noise=None)), BEST, covariance, 3 + 6 / (freedom - 4))
 
 
+@pytest.mark.slow
 def test_model_error_widens_the_posterior():
     model = 0.4 / np.sqrt(COUNT)
     assert_moments(sampled(problem_of(noise=0.3, model=model)), BEST, 0.25 * SQUARE)

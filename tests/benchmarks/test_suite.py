@@ -36,6 +36,7 @@ def test_a_row_is_chosen_by_its_name_or_its_family():
         choose_models(["black-scholes"])
 
 
+@pytest.mark.slow
 def test_rows_measure_against_the_closed_form_or_paths():
     said = []
     models = (Model("one", Bachelier(), target=10.0), Model("two", MultiAsset(2), target=1e-9))

@@ -27,6 +27,7 @@ def test_every_part_of_the_core_exists():
     assert all((version.ROOT / part).exists() for part in version.CORE)
 
 
+@pytest.mark.slow
 def test_the_module_that_computes_counts_too():
     own = code_version(__name__)
     assert own != code_version() == code_version("feynkac.solver")

@@ -98,6 +98,7 @@ def test_something_else_is_no_family():
         check(fk.BlackScholes)
 
 
+@pytest.mark.slow
 def test_a_name_is_a_family():
     assert check("heat-gaussian").summary == "heat-gaussian: no problems found"
 

@@ -169,7 +169,10 @@ def test_growth_of_two_coordinates_at_once_is_noted_if_the_payoff_grows(
     ("family", "ending"),
     [
         (make(lambda x, p: (1.0 - x.square()).sqrt(), unit), "not checked there"),
-        (make(lambda x, p: x**2, unit, base=(Absorbing,)), "all around are walls"),
+        (
+            make(lambda x, p: x**2, unit, base=(Absorbing,)),
+            "all around are walls, or places they cannot cross",
+        ),
     ],
     ids=["undefined", "beyond walls"],
 )

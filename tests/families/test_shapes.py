@@ -48,6 +48,7 @@ def test_closed_forms_have_every_declared_shape(family, generator):
     assert all(row.inputs > 500 for row in report.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", PRICED, ids=repr)
 def test_the_opposite_of_every_shape_is_violated(family, generator):
     """So that a wrong sign or name in a declaration cannot go unnoticed."""

@@ -100,6 +100,7 @@ def test_no_control_is_trained_where_plain_paths_do(put, first_certificate):
     assert not (put / "control").exists()
 
 
+@pytest.mark.slow
 def test_a_control_is_trained_where_they_do_not(put, first_certificate, monkeypatch):
     from feynkac.interfaces import asking
 
@@ -196,6 +197,7 @@ def test_greeks_along_two_variables(put, tmp_path):
     assert is_picture(out)
 
 
+@pytest.mark.slow
 def test_a_relu_network_is_warned_of(relu, tmp_path):
     found = results("greeks", relu, "--at", AT)
     assert NOT_SMOOTH in found["warnings"]

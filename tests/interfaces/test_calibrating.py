@@ -110,6 +110,7 @@ def sampled(put, quotes) -> dict:
     return results(put, quotes, "--free", "sigma,x", "--posterior", "--steps", 300)
 
 
+@pytest.mark.slow
 def test_the_posterior_agrees_with_the_fit(sampled):
     for name, marginal in sampled["posterior"]["marginals"].items():
         fit = sampled["estimate"][name]
@@ -118,6 +119,7 @@ def test_the_posterior_agrees_with_the_fit(sampled):
     assert sampled["posterior"]["samples"] == 225 * 64
 
 
+@pytest.mark.slow
 def test_the_posterior_has_a_table(put, quotes, sampled):
     result = run(put, quotes, "--free", "sigma,x", "--posterior", "--steps", 300)
     largest = max(sampled["posterior"]["r_hat"].values())
@@ -128,6 +130,7 @@ def test_the_posterior_has_a_table(put, quotes, sampled):
     assert result.stderr.splitlines() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--posterior", "--steps", 100]], ids=["fit", "corner"])
 def test_a_figure_is_drawn(put, quotes, tmp_path, more):
     path = tmp_path / "figure.png"

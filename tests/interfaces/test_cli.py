@@ -495,6 +495,7 @@ def test_debug_raises_what_happened(tmp_path):
     assert run("error", tmp_path).exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [True, False])
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
     arguments = ["error", tmp_path]

@@ -50,7 +50,7 @@ def test_a_resolved_method_is_left_as_it_is(method):
 
 
 def test_a_run_is_as_long_as_its_optimiser_needs():
-    radial, many = fk.HeatGaussian(20), fk.Fast(symmetries=False)
+    radial, many = fk.HeatGaussian(40), fk.Fast(symmetries=False)
     lengths = [make_run(radial, method, {}).training.steps for method in (fk.Fast(), many)]
     assert lengths == [1000, 5000]
 

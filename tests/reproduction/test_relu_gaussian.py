@@ -53,6 +53,7 @@ def test_clipping_moves_what_is_outside_to_the_ends():
     np.testing.assert_allclose(found, [[0.0, 0.25, 1.0], [0.0, 1.0, 1.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reach", [PAPER, UNIT])
 @pytest.mark.parametrize("dim", [1, 2, 3, 7])
 @pytest.mark.parametrize("eps", [0.3, 1e-3])

@@ -31,6 +31,7 @@ def test_the_full_effort_has_all_dimensions(tmp_path):
     assert scope.sizes[-1] >= 2**16
 
 
+@pytest.mark.slow
 def test_more_time_means_more_steps(small, monkeypatch):
     monkeypatch.setattr(theorem_4, "_time", lambda _dim: (0.01, 0.1))
     scope = choose_scope(Settings(small.store, budget=2.0, seeds=(0,)))

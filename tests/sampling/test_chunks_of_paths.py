@@ -123,6 +123,7 @@ def test_a_single_input_of_many_paths_stays_within_the_bound():
     assert weight_of(family, EULER, inputs, draw).per_path * 2048 > 1.5 * BOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "scheme"), CASES)
 @pytest.mark.parametrize("chunk", [Chunk(3, 16), Chunk(1, 5)])
 def test_chunks_change_rounding_only(family, scheme, chunk, monkeypatch):

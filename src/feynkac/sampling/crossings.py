@@ -97,8 +97,8 @@ def as_numbers(levels: Tensor) -> Tensor:
     A comparison with NaN is false, as with a number far below.
 
     Example:
-        >>> as_numbers(torch.tensor([1.0, -2.0, torch.inf, torch.nan]))
-        tensor([    1.,    -2.,  3000., -3000.])
+        >>> as_numbers(torch.tensor([1.0, -2.0, torch.inf, torch.nan])).tolist()
+        [1.0, -2.0, 3000.0, -3000.0]
     """
     finite = levels.isfinite()
     far = BEYOND * (1.0 + torch.where(finite, levels, 0.0).detach().abs().max())

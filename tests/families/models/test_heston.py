@@ -295,6 +295,7 @@ def test_slopes_are_finite_where_the_variance_touches_zero(family, generator):
     assert (error < 0.1 * size.max()).all()
 
 
+@pytest.mark.slow
 def test_pathwise_slopes_agree_with_the_closed_form(generator):
     inputs = DOMAIN.sample(6, generator, torch.float64)
     scheme = FamilySteps(steps=32)  # with 8, the error of the scheme shows in the slope in nu

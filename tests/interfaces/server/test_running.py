@@ -42,6 +42,7 @@ def test_with_a_token_only_those_who_have_it_are_answered(folders, token, starti
         assert running.stop() == 0
 
 
+@pytest.mark.slow
 def test_the_first_visitor_does_not_wait_for_torch(folders, starting):
     """What torch loads for its first derivative, most of a second, is loaded before it serves."""
     times = [float("inf")]

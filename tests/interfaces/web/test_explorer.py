@@ -172,6 +172,7 @@ def test_an_address_of_nonsense_opens_the_page_as_it_starts(watched):
     assert point_of(page) == {"x": 9.5, "t": 0.5, "sigma": 0.35, "strike": 11.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["r", "Shift+R"])
 def test_random_and_reset_by_button_and_by_key(watched, key):
     page = watched.open("#s=puts")
@@ -267,6 +268,7 @@ def test_vectors_and_matrices_have_groups_search_and_all_equal(watched, server):
     assert value_of(page, "∂u/∂sigma[1, 2]") == pytest.approx(found, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (768, "dark"), (1440, "light")])
 def test_nothing_is_cut_off_at_any_width(browser, server, width, scheme):
     context = browser.new_context(

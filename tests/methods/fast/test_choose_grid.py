@@ -115,6 +115,7 @@ class Ball(fk.Family):
         return torch.as_tensor(found)
 
 
+@pytest.mark.slow
 def test_a_radial_family_of_many_dimensions_gets_a_grid_of_one(monkeypatch):
     """Refined until half the error that is asked below: the default takes fifty seconds more."""
     monkeypatch.setattr(f"{choose_grid.__module__}.SMALL", 1e-3)

@@ -51,6 +51,7 @@ def chosen(pays):
     return choose_subspaces(family, Geometric(), Allowance(), choose_symmetries(family))
 
 
+@pytest.mark.slow
 def test_a_basket_is_seen_through_its_sum():
     seen = chosen("sum")
     (space,) = seen.subspaces
@@ -61,6 +62,7 @@ def test_a_basket_is_seen_through_its_sum():
     assert torch.cosine_similarity(main, weights, dim=0).abs() > 0.999
 
 
+@pytest.mark.slow
 def test_the_best_of_many_is_seen_in_order():
     seen = chosen("best")
     assert seen.ordered == ("x",)

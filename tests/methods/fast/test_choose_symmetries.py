@@ -39,6 +39,7 @@ def test_they_can_be_switched_off():
     assert (network.radial, network.units) == (False, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetries", [True, False])
 def test_the_fit_is_right_with_them_and_without(symmetries):
     """60 steps each; the error with them is the smaller one (next test)."""

@@ -92,6 +92,7 @@ def test_the_seed_alone_determines_the_scales():
     assert not torch.equal(first.scales.weights, other.scales.weights)
 
 
+@pytest.mark.slow
 def test_a_family_that_jumps_is_fitted_to_values_only():
     spec = f"{Path(__file__).parents[2] / 'digital_put.py'}:DigitalPut"
     solution = fk.solve(find_family(spec), method="fast", steps=150, evaluations=1, seed=0)

@@ -75,6 +75,7 @@ def test_strong_order_is_one_half(family, at, generator):
     assert abs(order - 0.5) < 0.05, f"measured strong order {order:.3f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "at"), GEOMETRIC)
 def test_weak_order_is_one(family, at, generator):
     """On the second moment, whose Euler–Maruyama value is wrong with and without drift."""

@@ -83,6 +83,7 @@ def test_slopes_are_those_of_the_extrapolated_label(generator):
     torch.testing.assert_close(slopes[:, :1], 2.0 * values / inputs[:, :1])  # φ is quadratic
 
 
+@pytest.mark.slow
 def test_the_fast_method_learns_with_it():
     method = fk.Fast(scheme=fk.ExtrapolatedEuler(steps=8), paths=64)
     solution = fk.solve(Growing(), method, steps=60, evaluations=1)

@@ -129,6 +129,7 @@ SOLVABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "expected"), [(Milstein, 1.0), (EulerMaruyama, 0.5)])
 @pytest.mark.parametrize(("family", "at"), SOLVABLE)
 def test_strong_order(scheme, expected, family, at, generator):
