@@ -1,6 +1,5 @@
 """Every test: one thread, its own seed, and torch's global state left as it was found."""
 
-import math
 import os
 from collections.abc import Iterator
 
@@ -9,11 +8,9 @@ import torch
 
 from feynkac.analysis import metrics
 from feynkac.sampling import reference_size
-from feynkac.sampling.schemes import affine_flow
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # commands compile the package once, not each
 torch.set_num_threads(1)  # two test processes share two cores
-affine_flow.WORTH_COMPILING = math.inf  # ten seconds a process; its own tests compile
 reference_size.NORMALS = 2**21  # a sixty-fourth: most networks here are hardly trained
 metrics.KNOWN_INPUTS = 2**12  # a sixteenth, likewise
 

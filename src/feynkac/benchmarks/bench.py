@@ -3,7 +3,7 @@ r"""The benchmark: the fast method in a hundredth of the paper's time, beside th
     ratio = (seconds of one of the paper's steps on this machine · its steps) / seconds of `fast`
 
 Errors are those of Eq. (9) on fresh inputs, the same for all seeds. Seconds are wall clock around
-`solve`, including pilots, compiling and the last evaluation.
+`solve`, including pilots and the last evaluation.
 """
 
 import itertools

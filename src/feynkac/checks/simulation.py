@@ -156,7 +156,7 @@ def cost(subject: Subject) -> Finding:
     generator = make_generator(0, "cost")
     inputs = family.domain.sample(method.batch_size, generator)
     draw = draw_paths(family, method.scheme, method.noise, inputs, method.paths, generator)
-    differential_labels(family, method.scheme, inputs, draw)  # compiles what is compiled
+    differential_labels(family, method.scheme, inputs, draw)  # the first is the slowest
     start = time.perf_counter()
     differential_labels(family, method.scheme, inputs, draw)
     seconds = time.perf_counter() - start

@@ -1,18 +1,12 @@
-"""Paths of affine families: the matrix exponential, the plain Euler loop, compiled or not."""
-
-import math
+"""Paths of affine families: the matrix exponential, the Euler loop, and their derivatives."""
 
 import pytest
 import torch
 
-from feynkac.compilation import can_compile
 from feynkac.families import BasketPut
-from feynkac.sampling.labels import differential_labels, draw_paths
-from feynkac.sampling.noise.noise import Independent, normals
-from feynkac.sampling.schemes import affine_flow
-from feynkac.sampling.schemes.affine_flow import compiled_for, exponential
+from feynkac.sampling.noise.noise import normals
+from feynkac.sampling.schemes.affine_flow import euler_steps, exponential
 from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
-from feynkac.sampling.schemes.log_ode import LogOde
 
 BASKET = BasketPut()
 
@@ -41,18 +35,19 @@ def test_many_paths_an_input_move_as_each_alone(steps, generator):
     torch.testing.assert_close(together, alone, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", [LogOde(steps=2), EulerMaruyama(steps=7)], ids=lambda s: s.kind)
-def test_compiled_values_and_slopes_are_the_eager_ones(scheme, generator, monkeypatch):
-    if not can_compile():  # seconds, and not while tests are collected
-        pytest.skip("there is no C++ compiler")
-    paths, worth = 64, 2**13
-    monkeypatch.setattr(affine_flow, "WORTH_COMPILING", worth)
-    inputs = BASKET.domain.sample(worth // paths, generator)
-    draw = draw_paths(BASKET, scheme, Independent(), inputs, paths, generator)
-    assert compiled_for(exponential, draw.z[0].mT) is not exponential
-    compiled = differential_labels(BASKET, scheme, inputs, draw)
-    monkeypatch.setattr(affine_flow, "WORTH_COMPILING", math.inf)
-    eager = differential_labels(BASKET, scheme, inputs, draw)
-    for one, other in zip(compiled, eager, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize(("move", "axes"), [(exponential, ()), (euler_steps, (4,))])
+def test_the_derivatives_written_out_are_those_of_the_values(dim, move, axes, generator):
+    """By finite differences, in the fields and in x."""
+    field = torch.randn(2, dim * (dim + 1), *axes, 3, generator=generator, dtype=torch.float64)
+    x = torch.randn(2, dim, 3, generator=generator, dtype=torch.float64)
+    torch.autograd.gradcheck(move, (field.requires_grad_(), x.requires_grad_()))
+
+
+def test_a_second_derivative_is_refused_and_not_zero(generator):
+    field = torch.randn(1, 2, 1, generator=generator, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(
+        exponential(field, torch.ones(1, 1, 1, dtype=torch.float64)).sum(), field, create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="once_differentiable|does not require grad"):
+        torch.autograd.grad(slope.sum(), field)

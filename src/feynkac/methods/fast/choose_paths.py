@@ -57,7 +57,7 @@ def _times(
     """Shortest seconds of drawing a batch with few and with many paths, and of an update."""
     generator = make_generator(0, "allocation", device=str(state.generator.device))
     clock = Clock()
-    few.sample(generator)  # compiles, where something is compiled
+    few.sample(generator)  # the first is the slowest
     if allowance.times(clock.spent()) < LEAST_SAMPLES:
         return 0.0, 0.0, 0.0
     some: list[float] = []

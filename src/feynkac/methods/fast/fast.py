@@ -242,7 +242,7 @@ class Fast(Method):
             return SCALE_INPUTS
         generator = make_generator(0, "scale inputs", device=device)
         few = self._scale_data(family, FEWEST_SCALE_INPUTS)
-        few.sample(generator)  # compiles, where something is compiled
+        few.sample(generator)  # the first is the slowest
         clock = Clock()
         few.sample(generator)
         times = allowance.times(clock.spent(), SCALE_INPUTS // FEWEST_SCALE_INPUTS)

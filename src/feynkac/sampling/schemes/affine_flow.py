@@ -2,36 +2,33 @@ r"""Paths of affine families, entry by entry: x ← e^V x and x ← x + V(x) for
 
 In `exponential` and `euler_steps` each path has its own matrix (A | a), made of the fields of its
 input by one product for all paths. Paths run along the last axis, so that each entry of a matrix is
-a long row; where there are many, all arithmetic of a move is compiled into one loop over them.
+a long row. Their derivatives are written out: with g = ∂/∂y of what comes after y = x + Ax + a,
+
+    ∂/∂x = g + Aᵀg,   ∂/∂(A | a) = (g xᵀ | g),
+
+and in the same way through the terms of the series of e^V. This takes a third to a half of the time
+of automatic differentiation. Compiling takes a sixth, after 10 to 35 seconds in every process.
 In `exponential_of` all paths of an input have the same matrix, for times of their own.
 """
 
-import functools
-import warnings
-from collections.abc import Callable
+import math
+from typing import Any, cast
 
 import torch
 from torch import Tensor
-
-from feynkac.compilation import can_compile
+from torch.autograd.function import once_differentiable
 
 SERIES_TERMS = 8  # of the exponential
-WORTH_COMPILING = 2**13  # paths at once
-MOST_COMPILED = 4  # dimensions: the code grows with their square
-
-Move = Callable[[Tensor, Tensor], Tensor]
 
 
 def exponential(field: Tensor, x: Tensor) -> Tensor:
     """e^V x.  Shape: field (A | a) `(N, d(d+1), K)`, x `(N, d, K)` → `(N, d, K)`."""
-    dim = x.shape[1]
-    rows = _rows(field, dim)
-    y = list(x.unbind(1))
-    term = [_dot(row, y) + row[dim] for row in rows]
-    for k in range(2, SERIES_TERMS + 1):
-        y = [a + b for a, b in zip(y, term, strict=True)]
-        term = [_dot(row, term) * (1.0 / k) for row in rows]
-    return torch.stack([a + b for a, b in zip(y, term, strict=True)], dim=1)
+    return cast(Tensor, _Exponential.apply(_matrix(field), x))  # type: ignore[no-untyped-call]
+
+
+def euler_steps(fields: Tensor, x: Tensor) -> Tensor:
+    """x ← x + V_s(x) for all s.  Shape: `(N, d(d+1), S, K)`, `(N, d, K)` → `(N, d, K)`."""
+    return cast(Tensor, _EulerSteps.apply(_matrix(fields), x))  # type: ignore[no-untyped-call]
 
 
 def powers(field: Tensor) -> Tensor:
@@ -59,42 +56,76 @@ def exponential_of(powers: Tensor, x: Tensor, s: Tensor) -> Tensor:
     return moved  # type: ignore[no-any-return]
 
 
-def euler_steps(fields: Tensor, x: Tensor) -> Tensor:
-    """x ← x + V_s(x) for all s.  Shape: `(N, d(d+1), S, K)`, `(N, d, K)` → `(N, d, K)`."""
-    dim = x.shape[1]
-    y = list(x.unbind(1))
-    for field in fields.unbind(2):
-        rows = _rows(field, dim)
-        y = [a + (_dot(row, y) + row[dim]) for a, row in zip(y, rows, strict=True)]
-    return torch.stack(y, dim=1)
+class _EulerSteps(torch.autograd.Function):
+    """Shape: fields `(N, d, d+1, S, K)`, x `(N, d, K)` → `(N, d, K)`."""
+
+    @staticmethod
+    def forward(ctx: Any, fields: Tensor, x: Tensor) -> Tensor:
+        states = [x]
+        for field in fields.unbind(-2):
+            states.append(_add_product(states[-1] + field[:, :, -1], field, states[-1]))
+        ctx.save_for_backward(fields, *states[:-1])
+        return states[-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        fields, *states = ctx.saved_tensors
+        slopes = torch.empty_like(fields)
+        steps = zip(fields.unbind(-2), states, slopes.unbind(-2), strict=True)
+        for field, x, slope in reversed(list(steps)):
+            torch.mul(g.unsqueeze(2), x.unsqueeze(1), out=slope[:, :, :-1])
+            slope[:, :, -1] = g
+            g = _add_transposed(g.clone(), field, g)
+        return slopes, g
 
 
-def compiled_for(move: Move, x: Tensor) -> Move:
-    """`move`, compiled if there are enough paths in x `(N, d, K)`."""
-    inputs, dim, paths = x.shape
-    many = inputs * paths >= WORTH_COMPILING and x.dtype is torch.float32
-    if many and dim <= MOST_COMPILED and can_compile(x.device.type):
-        return functools.partial(_run_compiled, move)
-    return move
+class _Exponential(torch.autograd.Function):
+    """y = Σ_k T_k with T_0 = x, T_1 = A x + a, T_k = A T_{k−1} / k.
+
+    Shape: field `(N, d, d+1, K)`, x `(N, d, K)` → `(N, d, K)`.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, field: Tensor, x: Tensor) -> Tensor:
+        terms = [x, _add_product(field[:, :, -1].clone(), field, x)]
+        for k in range(2, SERIES_TERMS + 1):
+            terms.append(_add_product(torch.zeros_like(x), field, terms[-1]).div_(k))
+        ctx.save_for_backward(field, *terms[:-1])
+        total = terms[0] + terms[1]
+        for term in terms[2:]:
+            total += term
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
+        field, *terms = ctx.saved_tensors
+        slope = torch.zeros_like(field)
+        along = g  # ∂/∂T_k
+        for k in range(SERIES_TERMS, 0, -1):
+            scaled = along / k
+            slope[:, :, :-1].addcmul_(scaled.unsqueeze(2), terms[k - 1].unsqueeze(1))
+            along = _add_transposed(g.clone(), field, scaled)
+        slope[:, :, -1] = scaled
+        return slope, along
 
 
-def _run_compiled(move: Move, field: Tensor, x: Tensor) -> Tensor:
-    with warnings.catch_warnings():  # the compiler looks at .grad of its arguments, in vain
-        warnings.filterwarnings("ignore", message=r"The \.grad attribute")
-        return _compiled(move)(field, x)
+def _matrix(fields: Tensor) -> Tensor:
+    """(A | a) with rows and columns: d(d+1) entries → `(d, d+1)`."""
+    dim = math.isqrt(fields.shape[1])
+    return fields.reshape(len(fields), dim, dim + 1, *fields.shape[2:])
 
 
-@functools.cache
-def _compiled(move: Move) -> Move:
-    return torch.compile(move, dynamic=True)
+def _add_product(y: Tensor, field: Tensor, x: Tensor) -> Tensor:
+    """y ← y + A x, in place."""
+    for j in range(x.shape[1]):
+        y.addcmul_(field[:, :, j], x[:, j : j + 1])
+    return y
 
 
-def _rows(field: Tensor, dim: int) -> list[tuple[Tensor, ...]]:
-    return [field[:, i * (dim + 1) : (i + 1) * (dim + 1)].unbind(1) for i in range(dim)]
-
-
-def _dot(row: tuple[Tensor, ...], x: list[Tensor]) -> Tensor:
-    total = row[0] * x[0]
-    for a, b in zip(row[1:], x[1:], strict=False):  # the constant stays out
-        total = total + a * b
-    return total
+def _add_transposed(y: Tensor, field: Tensor, g: Tensor) -> Tensor:
+    """y ← y + Aᵀ g, in place."""
+    for i in range(g.shape[1]):
+        y.addcmul_(field[:, i, :-1], g[:, i : i + 1])
+    return y

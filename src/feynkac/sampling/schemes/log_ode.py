@@ -23,7 +23,7 @@ from feynkac.errors import InputError
 from feynkac.families.affine_linear import is_affine
 from feynkac.families.family import Family
 from feynkac.families.point import Params
-from feynkac.sampling.schemes.affine_flow import compiled_for, exponential
+from feynkac.sampling.schemes.affine_flow import exponential
 from feynkac.sampling.schemes.fields import affine_fields
 from feynkac.sampling.schemes.scheme import Scheme, require_free
 
@@ -62,11 +62,10 @@ class LogOde(Scheme):
         h = (t / self.steps).expand(*lead, 1, 1).flatten()
         fields = (step_fields(fields, h).flatten(2).mT / SUBSTEPS).contiguous()  # bmm wants it so
         state = x.expand(*lead, paths, dim).reshape(-1, paths, dim).mT.contiguous()
-        move = compiled_for(exponential, state)
         for weights in _weights(z.reshape(len(z), -1, paths, dim)):
             field = torch.bmm(fields, weights)
             for _ in range(SUBSTEPS):
-                state = move(field, state)
+                state = exponential(field, state)
         return state.mT.reshape(*lead, paths, dim)
 
     def check(self, family: Family) -> None:
