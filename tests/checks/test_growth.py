@@ -86,6 +86,17 @@ def test_explosions_are_refused_and_the_culprit_is_named(family, culprit, power)
     assert f"Sample explodes: superlinear growth of {culprit}, like" in finding.sentence
 
 
+def test_growth_where_no_path_comes_is_noted():
+    """Radiation −T⁴ heats below 0 K; a slow explosion far from short paths is none."""
+    cold = make(lambda x, p: 1e-8 * (1e10 - x**4), lambda x, dw, p: 5.0 * dw, 230.0, 300.0)
+    slow = make(lambda x, p: 0.01 * x**3, lambda x, dw, p: 0.1 * dw)
+    for family in (cold, slow):
+        assert measure_growth(family).explosive == "μ"
+        finding = growth(Subject(family))
+        assert finding.verdict == "note"
+        assert "no simulated path comes there" in finding.sentence
+
+
 def test_solve_refuses_them():
     with pytest.raises(InputError, match=r"explodes: superlinear growth of μ, like .* wall\.$"):
         require_sound(make(lambda x, p: x**3, unit))

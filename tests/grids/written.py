@@ -241,3 +241,33 @@ class Leaky(fk.Family, fk.BoundaryValue):
     def truth(self, x, t, p):
         chance = 2 * torch.special.ndtr((x - p.level) / (p.sigma * t.sqrt()))
         return torch.where(x < p.level, chance, 1.0)
+
+
+@dataclass(frozen=True)
+class Gompertz(fk.Family):
+    """A population between a thousand and a million."""
+
+    @property
+    def domain(self):
+        return fk.Domain(
+            x=fk.LogUniform(1e3, 1e6),
+            t=fk.Box(0.0, 2.0),
+            rate=fk.Box(0.2, 1.5),
+            capacity=fk.LogUniform(3e5, 3e6),
+            sigma=fk.Box(0.1, 0.6),
+        )
+
+    def drift(self, x, p):
+        return p.rate * x * (p.capacity / x).log()
+
+    def diffusion(self, x, dw, p):
+        return p.sigma * x * dw
+
+    def initial(self, x, p):
+        return x
+
+    def truth(self, x, t, p):
+        decay = (-p.rate * t).exp()
+        limit = p.capacity.log() - p.sigma.square() / (2.0 * p.rate)
+        variance = p.sigma.square() * (1.0 - decay.square()) / (2.0 * p.rate)
+        return (decay * x.log() + (1.0 - decay) * limit + 0.5 * variance).exp()

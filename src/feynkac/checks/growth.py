@@ -17,8 +17,10 @@ Only rays along one axis can fail, with κ of that coordinate. Where only severa
 together grow too fast, as in √v S, paths exist, but their large moments may be infinite; that is
 noted if φ grows faster than linearly. States that cannot be reached
 are left out: beyond a wall, below zero where σ vanishes at zero and μ points upwards, or along an
-axis beyond any place where σ of that coordinate vanishes and μ does not lead outwards. Where a
-formula is not defined, nothing is said.
+axis beyond any place where σ of that coordinate vanishes and μ does not lead outwards. Where
+simulated paths of twice the noise stay near the domain, growth far away is noted: a radiation like
+−T⁴ points outwards at a temperature below 0 K, where no path comes. Where a formula is not defined,
+nothing is said.
 """
 
 import math
@@ -46,6 +48,8 @@ STILL_GROWING = 0.5  # of the fastest growth, in the second half of the flow
 ENDS_TRIED, BISECTIONS = 513, 40  # places along a ray at which noise may end
 NO_NOISE, NO_DRIFT = 1e-9, 1e-6  # relative to those at its start
 STANDING_STILL = 0.1  # time of a step at the end, relative to the middle
+LOUD, LOUD_PATHS, LOUD_STEPS = 2.0, 64, 256  # noise, relative; paths per start, and their steps
+FAR = 3.0  # from the middle, in sizes of the domain
 
 
 class Growth(NamedTuple):
@@ -74,6 +78,13 @@ def growth(subject: Subject) -> Finding:
     if found.explosive:
         if isinstance(subject.family, Coupled):  # such as a simplex, whose sides end the noise
             sentence = "coefficients grow fast, but only where no input is `allowed`: not judged"
+            return Finding("note", sentence, figures)
+        if not _is_reached(subject.family):
+            power = found.drift if found.explosive == "μ" else found.diffusion
+            sentence = (
+                f"far from the domain {found.explosive} grows like |x|^{power:.3g} and leads paths "
+                "away, but no simulated path comes there, even with twice the noise"
+            )
             return Finding("note", sentence, figures)
         return Finding("fail", f"{name} {_explosion(found)}", figures)
     if found.enclosed:
@@ -104,6 +115,25 @@ def _explosion(found: Growth) -> str:
         "domain, so that paths may run off to infinity in finite time; bound it outside the "
         "region that matters (clamp), or add a wall"
     )
+
+
+@torch.no_grad()
+def _is_reached(family: Family) -> bool:
+    """Whether loud paths of the longest time go far out, or get lost."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = family.domain.sample(RAY_STARTS, generator, torch.float64)
+    x, t, p = family.domain.split(inputs.unsqueeze(-2))
+    middle, size = _middle_and_size(family)
+    t = torch.full_like(t, float(family.domain.measures["t"].high))
+    h = t / LOUD_STEPS
+    x = x.expand(-1, LOUD_PATHS, -1)
+    for k in range(LOUD_STEPS):
+        now, shape = timed(family, p, t - k * h), (*x.shape[:-1], noise_dim(family))
+        dw = LOUD * h.sqrt() * torch.randn(shape, generator=generator, dtype=x.dtype)
+        x = x + h * family.drift(x, now) + family.diffusion(x, dw, now)
+        if not bool((((x - middle) / size).abs() < FAR).all()):
+            return True
+    return False
 
 
 def measure_growth(family: Family) -> Growth:

@@ -2,7 +2,9 @@ r"""How far a grid must reach: as far as paths of twice the noise do, about five
 
 An end is moved inward to where the coefficients are defined, and to where noise ends if paths
 cannot cross that point (a variance stays above 0); or onto the wall at which paths stop. Where
-the noise ends like a root of the distance, as √v does, u is rough, and nodes crowd there.
+the noise ends like a root of the distance, as √v does, u is rough, and nodes crowd there. Where
+points of a positive coordinate lie decades apart and its noise grows with it, as in populations,
+nodes are even in its logarithm.
 """
 
 from collections.abc import Callable
@@ -27,6 +29,7 @@ WALL_POINTS = 257
 NO_NOISE = 1e-9  # variance, relative to that in the middle
 ROOT, NEAR = 1.5, 1e-3  # a variance falls like a root: power of the distance, share of the scale
 CROWDED = 0.1  # scale of nodes there
+LOW_POINTS, DECADES = 0.1, 16.0  # quantile of the points; the last one, relative to it
 NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
 
 
@@ -68,6 +71,9 @@ def find_extent(sets: Sets, wide: bool = False) -> Extent:
     centre = torch.where(low_rough & ~high_rough, low, centre)
     centre = torch.where(high_rough & ~low_rough, high, centre)
     scale = torch.where(low_rough ^ high_rough, CROWDED * scale, scale)
+    smallest, wide_apart = _decades(sets, low)
+    centre = torch.where(wide_apart, low, centre)
+    scale = torch.where(wide_apart, smallest, scale)
     low_wall = high_wall = torch.zeros_like(low, dtype=torch.bool)
     if isinstance(sets.family, Absorbing):
         low, low_wall = _onto_wall(sets.family, sets, low)
@@ -166,6 +172,22 @@ def _where_noise_ends(
             slow = noise(place + 2.0 * near) < 2.0**ROOT * noise(place + near)
             rough[:, i] |= closed & slow
     return found, rough
+
+
+def _decades(sets: Sets, low: Tensor) -> tuple[Tensor, Tensor]:
+    """Small points, and whether others are many times as large, with noise that grows as fast.
+
+    Shape: `(B, d)` each.
+    """
+    small, large = sets.x.quantile(LOW_POINTS, dim=1), sets.x.amax(1)
+    apart = (low >= 0.0) & (small > 0.0) & (large > DECADES * small)
+    for i in range(low.shape[-1] if bool(apart.any()) else 0):
+        before, after = (
+            variances(sets.family, _with(sets.x.mean(1), i, place[:, i]), sets.at_horizon())[:, i]
+            for place in (small, large)
+        )
+        apart[:, i] &= after > (large / small)[:, i] ** ROOT * before
+    return small, apart
 
 
 def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:

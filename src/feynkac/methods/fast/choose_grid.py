@@ -27,6 +27,7 @@ QUIET, QUIET_PILOT = 7e-3, (64, 512)  # difference of two labels, relative; inpu
 NOISES = (Sobol(), Stretched())
 SMALL, LARGE = 1e-4, 1e-3  # error, mean relative to s + |u|: enough; too much
 PILOT_SETS, TIMED_SETS = {1: 64, 2: 8}, {1: 256, 2: 32}
+LEAST_SHARE = 0.01  # of the deviation, in what errors are relative to
 MATTERS = 0.3  # of the largest share
 GAIN = 0.3  # of an error, after a refinement: (1/1.5)⁴ and to spare
 FAR = 25.0  # times a small error: two refinements at once
@@ -82,9 +83,9 @@ def _pilot_inputs(family: Family, sets: int) -> Tensor:
 
 
 def _shares(family: Family, grid: Grid, inputs: Tensor) -> list[float]:
-    """Mean errors by axis, then by time, relative to s + |u|, s ≤ 1 its deviation."""
+    """Mean errors by axis, then by time, relative to s + |u|."""
     value = read_grid(family, grid, inputs).value
-    scale = value.std().clamp_max(1.0) + value.abs()
+    scale = _scale(value)
     found = []
     for which in range(len(grid.nodes) + 1):
         finer = read_grid(family, grid.finer(which), inputs).value
@@ -96,7 +97,13 @@ def _beyond(family: Family, grid: Grid, inputs: Tensor) -> float:
     """Mean error by what lies beyond the ends, which all grids of `_shares` have in common."""
     value = read_grid(family, grid, inputs).value
     wide = read_grid(family, grid.refined(), inputs, wide=True).value
-    return ((wide - value) / (value.std().clamp_max(1.0) + value.abs())).abs().mean().item()
+    return ((wide - value) / _scale(value)).abs().mean().item()
+
+
+def _scale(value: Tensor) -> Tensor:
+    """s + |u|: s is the deviation of u, at most 1 as in Eq. (9), but a hundredth of it at least."""
+    deviation = value.std()
+    return deviation.clamp_max(1.0).maximum(LEAST_SHARE * deviation) + value.abs()
 
 
 def _refined(grid: Grid, shares: list[float]) -> Grid:
