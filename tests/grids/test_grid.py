@@ -10,6 +10,7 @@ from written import (
     Digital,
     Exit,
     Fading,
+    Gompertz,
     Leaky,
     Strip,
     TruncatedHeston,
@@ -69,6 +70,7 @@ def mean_error(family, grid, **sizes):
         (Barrier(), LINE, 5e-5),
         (TruncatedHeston(), PLANE, 1e-3),
         (Average(), Grid((33, 97), 24), 5e-4),
+        (Gompertz(), Grid((217,), 54), 2e-4),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, float) else "",
 )

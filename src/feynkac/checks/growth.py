@@ -124,7 +124,7 @@ def _is_reached(family: Family) -> bool:
     inputs = family.domain.sample(RAY_STARTS, generator, torch.float64)
     x, t, p = family.domain.split(inputs.unsqueeze(-2))
     middle, size = _middle_and_size(family)
-    t = torch.full_like(t, float(family.domain.measures["t"].high))
+    t = torch.full_like(t, family.domain.measures["t"].high[0])
     h = t / LOUD_STEPS
     x = x.expand(-1, LOUD_PATHS, -1)
     for k in range(LOUD_STEPS):

@@ -30,6 +30,7 @@ NO_NOISE = 1e-9  # variance, relative to that in the middle
 ROOT, NEAR = 1.5, 1e-3  # a variance falls like a root: power of the distance, share of the scale
 CROWDED = 0.1  # scale of nodes there
 LOW_POINTS, DECADES = 0.1, 16.0  # quantile of the points; the last one, relative to it
+BELOW = 3.0  # times as small as where paths come, the end of nodes that are even in ln x
 NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
 
 
@@ -66,14 +67,16 @@ def find_extent(sets: Sets, wide: bool = False) -> Extent:
     """Of all sets; a `wide` one reaches farther than it needs to."""
     low, high, centre, scale = (part.to(sets.x) for part in _visited(sets.single(), wide))
     low, high = _defined(sets, low), _defined(sets, high)
+    lowest = low / BELOW
     low, low_rough = _where_noise_ends(sets, low, 1.0, scale)
     high, high_rough = _where_noise_ends(sets, high, -1.0, scale)
     centre = torch.where(low_rough & ~high_rough, low, centre)
     centre = torch.where(high_rough & ~low_rough, high, centre)
     scale = torch.where(low_rough ^ high_rough, CROWDED * scale, scale)
-    smallest, wide_apart = _decades(sets, low)
-    centre = torch.where(wide_apart, low, centre)
-    scale = torch.where(wide_apart, smallest, scale)
+    apart = _decades_apart(sets, low) & (lowest > 0.0)
+    low, centre, scale = (
+        torch.where(apart, lowest, part) for part in (low, centre, scale)
+    )  # even in ln x
     low_wall = high_wall = torch.zeros_like(low, dtype=torch.bool)
     if isinstance(sets.family, Absorbing):
         low, low_wall = _onto_wall(sets.family, sets, low)
@@ -97,7 +100,7 @@ def _visited(sets: Sets, wide: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     scattered = torch.where(diffused > 0, scattered.minimum(diffused), scattered)
     scale = (0.5 * (last - first)).maximum(SPREAD * scattered)
     scale = scale.minimum(high - low).clamp_min(1e-6 * (1.0 + centre.abs()))
-    return low - MARGIN * scale, high + MARGIN * scale, centre, scale
+    return low - MARGIN * scale.minimum(low.abs()), high + MARGIN * scale, centre, scale
 
 
 def _loud_paths(
@@ -174,10 +177,10 @@ def _where_noise_ends(
     return found, rough
 
 
-def _decades(sets: Sets, low: Tensor) -> tuple[Tensor, Tensor]:
-    """Small points, and whether others are many times as large, with noise that grows as fast.
+def _decades_apart(sets: Sets, low: Tensor) -> Tensor:
+    """Whether some points are many times as large as others, with noise that grows as fast.
 
-    Shape: `(B, d)` each.
+    Shape: `(B, d)`.
     """
     small, large = sets.x.quantile(LOW_POINTS, dim=1), sets.x.amax(1)
     apart = (low >= 0.0) & (small > 0.0) & (large > DECADES * small)
@@ -187,7 +190,7 @@ def _decades(sets: Sets, low: Tensor) -> tuple[Tensor, Tensor]:
             for place in (small, large)
         )
         apart[:, i] &= after > (large / small)[:, i] ** ROOT * before
-    return small, apart
+    return apart
 
 
 def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:
