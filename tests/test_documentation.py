@@ -230,6 +230,16 @@ def test_the_readme_shows_what_the_benchmark_printed():
     assert Bench.read(kept).markdown() in (ROOT / "README.md").read_text()
 
 
+def test_the_landing_page_shows_what_the_benchmark_printed():
+    kept = Bench.read(json.loads((ROOT / "docs" / "results" / "bench.json").read_text()))
+    page = (ROOT / "docs" / "index.md").read_text()
+    for row in kept.rows:
+        if "EM-25" not in row.name:
+            error = f"{row.l1:.1e}" if row.l1 < 0.001 else f"{row.l1:.2g}"
+            cells = (error, f"{row.published_l1:g}", f"{row.seconds:.0f}", f"{row.gpu_seconds:,.0f}")
+            assert f"| {' | '.join(cells)} |" in page
+
+
 def test_the_published_benchmark_kept_its_budgets():
     kept = Bench.read(json.loads((ROOT / "docs" / "results" / "bench.json").read_text()))
     for row in kept.rows:
