@@ -133,3 +133,62 @@ def test_coupled_states_stay_where_they_are_at_time_0():
     torch.testing.assert_close(law.mean, torch.tensor([[1.5, 1.5], [4.5, 1.5]]))
     assert (law.root[0] == 0.0).all()
     assert law.root.isfinite().all()
+
+
+@dataclass(frozen=True)
+class Oscillator(fk.Family, fk.NoiseDimension):
+    """Noise in the velocity alone."""
+
+    noise_dim = 1
+
+    @property
+    def domain(self):
+        return fk.Domain(x=fk.Box(-1.0, 1.0, shape=(2,)), t=fk.Box(0.1, 2.0), k=fk.Box(0.5, 4.0))
+
+    def drift(self, x, p):
+        return torch.cat([x[..., 1:], -p.k * x[..., :1] - 0.4 * x[..., 1:]], dim=-1)
+
+    def diffusion(self, x, dw, p):
+        return torch.cat([0.0 * dw, 0.5 * dw], dim=-1)
+
+    def initial(self, x, p):
+        return x[..., :1].square()
+
+
+@dataclass(frozen=True)
+class Shared(Oscillator):
+    """Three Brownian motions for two coordinates, one in both."""
+
+    noise_dim = 3
+
+    def diffusion(self, x, dw, p):
+        return 0.3 * dw[..., :1] + 0.5 * dw[..., 1:]
+
+
+@pytest.mark.parametrize(("family", "vectors"), [(Oscillator(), 2), (Shared(), 1)])
+def test_there_may_be_fewer_or_more_brownian_motions_than_coordinates(family, vectors, generator):
+    """Mean and covariance of paths, against the integrals of the definition."""
+    scheme = suitable_scheme(family)
+    assert scheme == fk.Gaussian(vectors=vectors)
+    x, t, p = sampled(family, 3, generator)
+    draws = vectors * family.noise_dim
+    units = torch.eye(draws, dtype=torch.float64).view(draws, vectors, family.noise_dim)
+
+    def end(z):
+        return scheme.terminal(family, x, t, p, z.unsqueeze(1).expand(-1, 3, -1))
+
+    mean = end(0.0 * units[0])
+    root = torch.stack([end(unit) - mean for unit in units], dim=-1)
+    columns = np.array([[0.3, 0.5, 0.0], [0.3, 0.0, 0.5]] if vectors == 1 else [[0.0], [0.5]])
+    for i, (time, k) in enumerate(zip(t.flatten().tolist(), p.k.flatten().tolist(), strict=True)):
+        a = np.array([[0.0, 1.0], [-k, -0.4]])
+        assert np.allclose(mean[i], expm(a * time) @ x[i].numpy(), rtol=1e-9)
+        spread = quad_vec(
+            lambda r, a=a: expm(a * r) @ columns @ columns.T @ expm(a * r).T, 0.0, time
+        )[0]
+        assert np.allclose(root[i] @ root[i].mT, spread, rtol=1e-9)
+
+
+def test_too_few_normals_are_refused():
+    with pytest.raises(InputError, match=r"use Gaussian\(vectors=2\)"):
+        fk.Gaussian().check(Oscillator())

@@ -34,7 +34,7 @@ from feynkac.sampling.schemes.extrapolated_euler import ExtrapolatedEuler
 from feynkac.sampling.schemes.extrapolated_flows import ExtrapolatedFlows
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
-from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
+from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian, vectors_of
 from feynkac.sampling.schemes.geometric import Geometric, is_geometric
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
@@ -119,7 +119,7 @@ def suitable_scheme(family: Family) -> Scheme:
     if is_affine(family):
         return LogOde(steps=2)
     if (ends_only(family) or knows_time(family, Gaussian())) and is_gaussian(family):
-        return Gaussian()
+        return Gaussian(vectors=vectors_of(family))
     if is_geometric(family) and not isinstance(family, Absorbing | Source):
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
     noise = noise_kind(family)

@@ -29,6 +29,7 @@ from feynkac.sampling.schemes.scheme import Scheme, require_free
 TRIALS = 32
 FAR = 30.0  # standard deviations away, where coefficients must still be affine
 MOST_COUPLED = 10  # dimensions in which exponentials of matrices are affordable
+MOST_CORRELATED = 256  # dimensions in which Cholesky's factors are
 LEAST_VARIANCE = 1e-6  # of a coordinate, relative to its own, given those before it
 PIECES = 16  # of the time in which coefficients vary; an even number
 
@@ -43,14 +44,16 @@ class Gaussian(Scheme):
     """
 
     steps: Annotated[int, Field(ge=1, le=1)] = 1
+    vectors: Annotated[int, Field(ge=1)] = 1
+    """Of normals, one per Brownian motion: as many as make a normal for each coordinate."""
 
     @property
     def draws(self) -> int:
-        """One vector."""
-        return 1
+        """All vectors."""
+        return self.vectors
 
     def terminal(self, family: Family, x: Tensor, t: Tensor, p: Params, z: Tensor) -> Tensor:
-        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(1, …, m)` → `(…, d)`."""
+        """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(vectors, …, m)` → `(…, d)`."""
         wide = Params(**{name: value.double() for name, value in vars(p).items()})
         start = x.double()  # differences of large coefficients lose digits
         if isinstance(family, TimeDependent):
@@ -58,15 +61,20 @@ class Gaussian(Scheme):
             law = in_pieces(at, start, wide, t.double())
         else:
             law = transition(coefficients(family, start, wide), start, t.double())
-        return law.mean.to(z) + torch.einsum("...ij,...j->...i", law.root.to(z), z[0])
+        return law.drawn(z)
 
     def check(self, family: Family) -> None:
-        """μ must be affine and σ constant."""
+        """μ must be affine and σ constant; there must be a normal for each coordinate."""
         require_free(family)
+        if self.vectors < vectors_of(family):
+            raise InputError(
+                f"{type(family).__name__} has fewer Brownian motions than coordinates; "
+                f"use Gaussian(vectors={vectors_of(family)})."
+            )
         if not is_gaussian(family):
             raise InputError(
                 f"{type(family).__name__} is not Gaussian: the scheme needs an affine drift, "
-                "constant noise in all directions, and a Brownian motion per coordinate; use "
+                "noise that does not depend on x and reaches all directions; use "
                 "ExtrapolatedEuler(steps=16)."
             )
 
@@ -84,6 +92,22 @@ class Transition(NamedTuple):
 
     mean: Tensor
     root: Tensor
+
+    def drawn(self, z: Tensor) -> Tensor:
+        """A state, by the first d of all normals.  Shape: `(vectors, …, m)` → `(…, d)`."""
+        normals = z.movedim(0, -2).flatten(-2)[..., : self.mean.shape[-1]]
+        return self.mean.to(z) + torch.einsum("...ij,...j->...i", self.root.to(z), normals)
+
+
+def vectors_of(family: Family) -> int:
+    """How many vectors of normals have one for each coordinate.
+
+    Example:
+        >>> from feynkac.families.models.heston import Heston
+        >>> vectors_of(Heston())
+        1
+    """
+    return math.ceil(family.domain.state_dim / noise_dim(family))
 
 
 def coefficients(family: Family, x: Tensor, p: Params) -> Coefficients:
@@ -197,15 +221,13 @@ def is_gaussian(family: Family) -> bool:
         >>> is_gaussian(Heston()), is_gaussian(HeatGaussian(dim=3))
         (False, True)
     """
-    if noise_dim(family) != family.domain.state_dim:
-        return False
     generator = make_generator(0, "gaussian")
     x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
     p = on_the_way(family, p, t)
     std = family.domain.std[family.domain.slices()["x"]]
     std = torch.where(std > 0.0, std, x.abs().amax(0).clamp_min(1.0))  # paths leave what is fixed
     far = x + FAR * std * torch.randn(x.shape, generator=generator, dtype=torch.float64)
-    dw = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    dw = torch.randn(TRIALS, noise_dim(family), generator=generator, dtype=torch.float64)
     given = coefficients(family, x, p)
     moved = (given.noise.square().sum(-1) * t).sqrt() + (family.drift(x, p) * t).abs()
     moved = moved * torch.randn(x.shape, generator=generator, dtype=torch.float64)
@@ -215,6 +237,8 @@ def is_gaussian(family: Family) -> bool:
         for at in (x, far, x + moved, x + FAR * moved)  # paths may leave a small box far behind
     )
     if not same or (x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix)):
+        return False
+    if x.shape[-1] > MOST_CORRELATED and not _is_diagonal(given.noise @ given.noise.mT):
         return False
     root = transition(given, x, t).root
     own, all_of_it = root.diagonal(dim1=-2, dim2=-1).square(), root.square().sum(-1)

@@ -20,7 +20,7 @@ from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim, on_the_way, timed
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.schemes.gaussian import Coefficients, in_pieces
+from feynkac.sampling.schemes.gaussian import Coefficients, in_pieces, vectors_of
 from feynkac.sampling.schemes.scheme import Scheme, require_free
 
 TRIALS = 32
@@ -49,9 +49,7 @@ class Geometric(Scheme):
             wide = Params(**{name: value.double() for name, value in vars(p).items()})
             at = functools.partial(_of_logarithms, family, x.double())
             law = in_pieces(at, 0.0 * x.double(), wide, t.double())
-            return (
-                x * (law.mean.to(z) + torch.einsum("...ij,...j->...i", law.root.to(z), z[0])).exp()
-            )
+            return x * law.drawn(z).exp()
         total = z.sum(0) * (t / self.steps).sqrt()
         growth = family.drift(x, p) / x - 0.5 * relative_variance(family, x, p)
         return x * (growth * t + family.diffusion(x, total, p) / x).exp()
@@ -72,7 +70,7 @@ def _of_logarithms(family: Family, x: Tensor, p: Params) -> Coefficients:
     units = units.view(len(units), *[1] * (x.ndim - 1), len(units)).expand(-1, *x.shape[:-1], -1)
     noise = (family.diffusion(x.unsqueeze(0), units, p) / x).movedim(0, -1)
     constant = family.drift(x, p) / x - 0.5 * noise.square().sum(-1)
-    return Coefficients(torch.zeros_like(noise), constant, noise)
+    return Coefficients(torch.zeros_like(noise @ noise.mT), constant, noise)
 
 
 def relative_variance(family: Family, x: Tensor, p: Params) -> Tensor:
@@ -134,10 +132,8 @@ def is_geometric(family: Family) -> bool:
         >>> is_geometric(BlackScholes()), is_geometric(Bachelier())
         (True, False)
     """
-    square = noise_dim(family) == family.domain.state_dim  # as many normals as logarithms
-    if min(family.domain.measures["x"].low) <= 0.0 or (
-        isinstance(family, TimeDependent) and not square
-    ):
+    several = isinstance(family, TimeDependent) and vectors_of(family) > 1
+    if several or min(family.domain.measures["x"].low) <= 0.0:  # a vector has too few normals
         return False
     generator = make_generator(0, "geometric")
     x, t, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
