@@ -43,7 +43,8 @@ from feynkac.sampling.schemes.scheme import Scheme, require_free
 FEW_FLOWS = 3  # dimensions in which flows by Runge–Kutta are affordable
 WALLED_STEPS = 16  # to begin with: walls are seen at the steps alone
 TRIAL_INPUTS, TRIAL_PATHS = 64, 16  # inside and at corners, to see whether paths stay finite
-EXPLODED = 100.0  # times the largest label of twice the steps
+EXPLODED = 100.0  # times the largest label of more steps
+FINER_STEPS = 3  # doublings, to see that: twice the steps may explode as well
 FLOW_DOUBLINGS = 2  # 4 steps or 8: with more of them, those of Euler are cheaper
 SMALL_BIAS = 8e-4  # of a scheme, root mean square relative to `own_unit` + |u|
 PILOT_INPUTS = 32
@@ -96,12 +97,16 @@ def _steady(family: Family, scheme: Scheme, doublings: int = MOST_DOUBLINGS) -> 
 
 
 def _is_steady(family: Family, scheme: Scheme) -> bool:
-    """Whether labels are finite, and not far beyond those of twice the steps.
+    """Whether labels are finite, and not far beyond those of 2, 4 and 8 times the steps.
 
     Few paths that explode by their steps alone look like noise where errors are estimated.
     """
-    largest = _largest(family, scheme)
-    return largest <= EXPLODED * _largest(family, refined(scheme)) and isfinite(largest)
+    largest, finer = _largest(family, scheme), scheme
+    for _ in range(FINER_STEPS if isfinite(largest) else 0):
+        finer = refined(finer)
+        if not largest <= EXPLODED * _largest(family, finer):
+            return False
+    return isfinite(largest)
 
 
 def suitable_scheme(family: Family) -> Scheme:

@@ -8,7 +8,6 @@ exponential of a block matrix, as Van Loan does. Coefficients that vary with tim
 middle of small pieces; moments of n and n/2 pieces are extrapolated to order 4.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
@@ -57,8 +56,7 @@ class Gaussian(Scheme):
         wide = Params(**{name: value.double() for name, value in vars(p).items()})
         start = x.double()  # differences of large coefficients lose digits
         if isinstance(family, TimeDependent):
-            at = functools.partial(coefficients, family, start)
-            law = in_pieces(at, start, wide, t.double())
+            law = in_pieces(coefficients, family, start, start, wide, t.double())
         else:
             law = transition(coefficients(family, start, wide), start, t.double())
         return law.drawn(z)
@@ -133,15 +131,28 @@ def transition(given: Coefficients, x: Tensor, t: Tensor) -> Transition:
     return Transition(mean, _root(covariance))
 
 
-def in_pieces(at: Callable[[Params], Coefficients], x: Tensor, p: Params, h: Tensor) -> Transition:
-    """The law after a time h, in whose middle `p.t` is left, by the coefficients at each time."""
+def in_pieces(
+    found: Callable[[Family, Tensor, Params], Coefficients],
+    family: Family,
+    x: Tensor,
+    start: Tensor,
+    p: Params,
+    h: Tensor,
+) -> Transition:
+    """The law after a time h, in whose middle `p.t` is left, by coefficients found at each time.
+
+    They are found at x; the law is that of a path from `start`. All pieces are found at once.
+    """
 
     def moments(pieces: int) -> tuple[Tensor, Tensor]:
-        mean, covariance = x, 0.0 * x.unsqueeze(-1)
-        for k in range(pieces):
-            left = p.t + (0.5 - (k + 0.5) / pieces) * h
-            mean, added, flow = _moments(at(at_time(p, left)), mean, h / pieces)
-            covariance = added + flow @ covariance @ flow.mT if k else added
+        middles = (torch.arange(pieces).to(h) + 0.5) / pieces
+        left = p.t + (0.5 - middles.view(-1, *[1] * h.ndim)) * h
+        given = found(family, x.expand(pieces, *x.shape), at_time(p, left))
+        parts = _moments(given, torch.zeros_like(given.constant), (h / pieces).expand_as(left))
+        mean, covariance = start, torch.zeros_like(parts[1][0])
+        for shift, added, flow in zip(*parts, strict=True):
+            mean = (flow * mean.unsqueeze(-2)).sum(-1) + shift
+            covariance = added + flow @ covariance @ flow.mT
         return mean, covariance
 
     both = zip(moments(PIECES), moments(PIECES // 2), strict=True)

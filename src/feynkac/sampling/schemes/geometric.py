@@ -47,8 +47,8 @@ class Geometric(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         if isinstance(family, TimeDependent):
             wide = Params(**{name: value.double() for name, value in vars(p).items()})
-            at = functools.partial(_of_logarithms, family, x.double())
-            law = in_pieces(at, 0.0 * x.double(), wide, t.double())
+            at, h = x.double(), t.double()
+            law = in_pieces(_of_logarithms, family, at, torch.zeros_like(at), wide, h)
             return x * law.drawn(z).exp()
         total = z.sum(0) * (t / self.steps).sqrt()
         growth = family.drift(x, p) / x - 0.5 * relative_variance(family, x, p)
