@@ -100,7 +100,7 @@ class Fast(Method):
         """Sizes from the number of inputs; scheme, noise and paths from pilots."""
         chosen = self._with_grid_or_scheme(family, allowance)
         seen = chosen._seen(family, allowance.share(SUBSPACE_SHARE))
-        few = seen.size(family.domain) <= self._few(family)
+        few = chosen._are_few(family, seen)
         chosen = chosen._with_paths(family, few, allowance)._with_network(family, few, seen)
         if math.isinf(allowance.seconds):
             return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
@@ -132,9 +132,17 @@ class Fast(Method):
         enter("looking for directions that matter")
         return choose_subspaces(family, self.scheme, allowance, seen.symmetries)
 
-    def _few(self, family: Family) -> int:
-        """So many inputs are few: values without slopes tell less of a batch."""
-        return SLOPED_INPUTS if self.slopes and not jumps(family) else FEW_INPUTS
+    def _are_few(self, family: Family, seen: Seen) -> bool:
+        """Whether batches of few inputs tell enough: of a dozen, or of twice as many where slopes
+        are fitted; not where u oscillates along many entries."""
+        inputs = seen.size(family.domain)
+        if inputs <= FEW_INPUTS and not seen.subspaces:
+            return True
+        sloped = inputs <= SLOPED_INPUTS and self.slopes and not jumps(family)
+        return sloped and (bool(self.grid) or not self._oscillates(family, seen))
+
+    def _oscillates(self, family: Family, seen: Seen) -> bool:
+        return bool(choose_frequencies(family, self.scheme, Sobol(), seen.symmetries))
 
     @property
     def _fits_slopes(self) -> bool:
