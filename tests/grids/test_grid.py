@@ -1,6 +1,6 @@
 """u on grids against closed forms: values, slopes, order, walls, roots, jumps."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -139,6 +139,37 @@ def test_which_families_have_a_grid():
     assert suits(Barrier())
     assert not suits(BasketPut())
     assert suits(Channel()) == (Channel().domain.state_dim == 1)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_walls_of_a_family_that_varies_with_time_must_stand_still(moves):
+    @dataclass(frozen=True)
+    class Tide(fk.Family, fk.Absorbing, fk.TimeDependent):
+        """Brownian motion of variance ∫ (1 + cos² s) ds, stopped at 0 and 1, from a sine."""
+
+        @property
+        def domain(self):
+            return fk.Domain(x=fk.Box(0.05, 0.95), t=fk.Box(0.0, 0.2))
+
+        def drift(self, x, p):
+            return 0.0 * x
+
+        def diffusion(self, x, dw, p):
+            return (1.0 + p.t.cos().square()).sqrt() * dw
+
+        def initial(self, x, p):
+            return (torch.pi * x).sin()
+
+        def distance(self, x, p):
+            return torch.cat([x, 1.0 + (p.t if moves else 0.0) - x], dim=-1)
+
+        def truth(self, x, t, p):
+            spent = 1.5 * t + (2.0 * t).sin() / 4.0
+            return (torch.pi * x).sin() * (-(torch.pi**2) / 2.0 * spent).exp()
+
+    assert suits(Tide()) is not moves
+    if not moves:
+        assert mean_error(Tide(), LINE) < 1e-5
 
 
 def test_threads_are_left_as_they_were():

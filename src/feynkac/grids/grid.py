@@ -77,13 +77,28 @@ def suits(family: Family) -> bool:
     """Whether there is a grid for the family: few dimensions, and walls only in a single one.
 
     Where paths are pushed back, μ and σ are not the whole equation. Where a wall divides the box,
-    one grid does not hold all of it.
+    one grid does not hold all of it, nor where it moves.
     """
     dims = grid_dims(family)
-    walled = isinstance(family, Absorbing) and (dims > 1 or isinstance(family, TimeDependent))
+    walled = isinstance(family, Absorbing) and (dims > 1 or _may_move(family))
     independent = family.domain.sampler is None and family.domain.rule is None
     known = not walled and not isinstance(family, Reflected) and not _is_divided(family)
     return dims <= MOST_DIMENSIONS and known and independent
+
+
+@once_per_family
+def _may_move(family: Family) -> bool:
+    """Whether walls, or values on them, read the time."""
+    formulas = [family.distance] if isinstance(family, Absorbing) else []
+    formulas += [family.boundary_value] if isinstance(family, BoundaryValue) else []
+    inputs = family.domain.sample(TRIALS, make_generator(0, "moving walls"))
+    x, _, p = family.domain.split(inputs)
+    try:
+        for formula in formulas if isinstance(family, TimeDependent) else []:
+            formula(x, p)
+    except AttributeError:  # p has no t here
+        return True
+    return False
 
 
 @once_per_family

@@ -110,6 +110,50 @@ def test_without_slopes_fewer_inputs_are_few(inputs, optimiser):
     assert method.optimiser.kind == optimiser
 
 
+@dataclass(frozen=True)
+class Wavy(Quartic):
+    """A product of waves along many entries, hardly diffused."""
+
+    def diffusion(self, x, dw, p):
+        return 0.01 * dw
+
+    def initial(self, x, p):
+        return (x * torch.linspace(4.0, 8.0, self.dim)).sum(-1, keepdim=True).cos()
+
+
+def test_where_u_oscillates_along_many_entries_batches_are_large():
+    method = fk.Fast(scheme=fk.EulerMaruyama(steps=1)).resolve(Wavy(14))
+    assert (method.optimiser.kind, method.batch_size) == ("muon", 256)
+
+
+@dataclass(frozen=True)
+class Gompertz(fk.Family):
+    """ln x decays by e⁻⁹: few steps overshoot from a thousand to 1e35, and so do twice as many."""
+
+    @property
+    def domain(self) -> fk.Domain:
+        return fk.Domain(
+            x=fk.LogUniform(1e3, 1e6), t=fk.Box(0.0, 30.0), growth=fk.LogUniform(0.01, 0.3)
+        )
+
+    def drift(self, x, p):
+        return p.growth * x * (1e6 / x.clamp_min(1e-3)).log()
+
+    def diffusion(self, x, dw, p):
+        return 0.1 * x * dw
+
+    def initial(self, x, p):
+        return x
+
+
+def test_a_scheme_that_explodes_with_twice_its_steps_as_well_is_refined(generator):
+    scheme = choose_scheme(Gompertz(), Allowance(0.0))
+    assert scheme.steps > suitable_scheme(Gompertz()).steps
+    inputs = Gompertz().domain.sample(64, generator)
+    found = fk.monte_carlo(Gompertz(), scheme, inputs, paths=64, generator=generator)
+    assert found.value.max() < 1e7
+
+
 @pytest.mark.parametrize(("rows", "optimiser"), [(64, "gauss-newton"), (4096, "muon")])
 def test_a_large_batch_that_is_given_is_not_solved(rows, optimiser):
     method = fk.Fast(scheme=fk.EulerMaruyama(steps=1), batch_size=rows).resolve(Quartic(2))
