@@ -29,7 +29,7 @@ SMALL, LARGE = 1e-4, 1e-3  # error, mean relative to s + |u|: enough; too much
 PILOT_SETS, TIMED_SETS = {1: 64, 2: 8}, {1: 256, 2: 32}
 LEAST_SHARE = 0.01  # of the deviation, in what errors are relative to
 MATTERS = 0.3  # of the largest share
-GAIN = 0.3  # of a share, after a refinement: (1/1.5)⁴ and to spare
+GAIN = 0.3  # of an error, after a refinement: (1/1.5)⁴ and to spare
 FAR = 25.0  # times a small error: two refinements at once
 MOST_REFINEMENTS = 8
 LABELS = 4.0  # seconds for the table, relative to those for pilots
@@ -49,10 +49,10 @@ def choose_grid(family: Family, allowance: Allowance) -> Grid | None:
         clock = Clock()
         shares = _shares(family, grid, pilot)
         error = sum(shares)
-        finer, expected = _refined(grid, shares)
+        finer = _refined(grid, shares)
         if not SMALL < error < math.inf or not _affordable(family, finer, allowance):
             break
-        grid, error = finer, expected
+        grid, error = finer, GAIN * error
         if 2.0 * clock.spent() > allowance.left:  # no time to look again
             break
     if not error <= LARGE or not _beyond(family, grid, pilot) <= LARGE:  # NaN is large, too
@@ -106,16 +106,13 @@ def _scale(value: Tensor) -> Tensor:
     return deviation.clamp_max(1.0).maximum(LEAST_SHARE * deviation) + value.abs()
 
 
-def _refined(grid: Grid, shares: list[float]) -> tuple[Grid, float]:
-    """Finer where the share is large, once or twice: the error is of order 4; what to expect."""
-    expected = 0.0
+def _refined(grid: Grid, shares: list[float]) -> Grid:
+    """Finer where the share is large, once or twice: the error is of order 4."""
     for which, share in enumerate(shares):
-        matters = share >= max(MATTERS * max(shares), 0.1 * SMALL)
-        times = (2 if share > FAR * SMALL else 1) if matters else 0
-        for _ in range(times):
+        if share >= max(MATTERS * max(shares), 0.1 * SMALL):
             grid = grid.finer(which)
-        expected += share * GAIN**times
-    return grid, expected
+            grid = grid.finer(which) if share > FAR * SMALL else grid
+    return grid
 
 
 def _fewest_sets(family: Family) -> int:
