@@ -58,8 +58,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+LONG = {"get-started", "method", "calibration", "export", "greeks", "shape", "implied-volatility"}
+"""Pages whose snippets take more than four seconds."""
+
+
+def marked(page):
+    return pytest.param(page, marks=pytest.mark.slow) if page.stem in LONG else page
+
+
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if snippets(p) and p.parent != GALLERY], ids=name_of
+    "page",
+    [marked(p) for p in PAGES if snippets(p) and p.parent != GALLERY],
+    ids=name_of,
 )
 def test_snippets_of_a_page_run_from_top_to_bottom(page, folder, trained):
     namespace = {"__name__": page.stem}

@@ -151,7 +151,9 @@ def test_without_a_method_the_fast_one_is_taken():
 
 
 @pytest.mark.parametrize(
-    "family", [fk.BlackScholes(), fk.HeatParaboloid(dim=5)], ids=["few inputs", "many inputs"]
+    "family",
+    [fk.BlackScholes(), pytest.param(fk.HeatParaboloid(dim=5), marks=pytest.mark.slow)],
+    ids=["few inputs", "many inputs"],
 )
 def test_without_a_method_a_run_goes_on_to_the_bit(tmp_path, family):
     with pytest.raises(Interrupted, match="stopped at step 2 of 3"):
