@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.analysis.estimators import candidates
+from feynkac.analysis.candidates import candidates
 from feynkac.analysis.martingale import Control
 from feynkac.runs.artifact import MANIFEST
 from feynkac.runs.folder import CONTROL

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.analysis.estimators import candidates
+from feynkac.analysis.candidates import candidates
 from feynkac.families.capabilities import NamedGreeks
 from feynkac.families.catalogue import BUILT_IN, find_family
 from feynkac.methods import Fast

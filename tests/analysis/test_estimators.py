@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import feynkac as fk
+from feynkac.analysis.candidates import candidates
 from feynkac.analysis.certificates import Effort, certify
-from feynkac.analysis.estimators import Simulated, candidates
+from feynkac.analysis.estimators import Simulated
 from feynkac.analysis.martingale import Control
 from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from feynkac.analysis.estimators import TINY, Estimator, candidates
+from feynkac.analysis.candidates import candidates
+from feynkac.analysis.estimators import TINY, Estimator
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval

@@ -2,10 +2,11 @@ r"""Ways to estimate u(λ) without the network: independent replicates of a rand
 
     Y = Σ_k w_k y_k,    y_k what a path earns, or its mean over a part of the noise,
 
-with Sobol' points, stretched or not, or spherical-radial cubature (`Simulated`); or minus the
-martingale of a control (`Controlled`, see `martingale.py`). If the scheme has a discretisation
-error of weak order q, each replicate is computed twice on the same paths, with n and 2n steps: the
-gap Y_2n − Y_n  shows the size of the error, and  Y_2n + gap / (2^q − 1)  removes most of it.
+with Sobol' points, stretched or not, or spherical-radial cubature (`Simulated`); in a plane where
+all directions are alike (`planar.py`); or minus the martingale of a control (`controlled.py`). If
+the scheme has a discretisation error of weak order q, each replicate is computed twice on the same
+paths, with n and 2n steps: the gap Y_2n − Y_n  shows the size of the error, and
+Y_2n + gap / (2^q − 1)  removes most of it.
 """
 
 from abc import ABC, abstractmethod
@@ -16,29 +17,18 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from feynkac.analysis.martingale import Control, controlled
-from feynkac.families.affine_linear import is_affine
-from feynkac.families.capabilities import ExactSampler, OwnSteps
-from feynkac.families.family import Family, noise_dim, outputs, timed
-from feynkac.families.point import Point
+from feynkac.families.family import Family, noise_dim, timed
 from feynkac.sampling.discretisation import coarsened, refined
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.alignment import align
-from feynkac.sampling.noise.noise import Draw, Independent, Noise, Shape
+from feynkac.sampling.noise.noise import Draw, Noise, Shape
 from feynkac.sampling.noise.spherical import SphericalRadial
 from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.path import (
-    integrates_noise,
     label_normals,
-    path_states,
     quieted,
     weak_order,
 )
-from feynkac.sampling.schemes.exact import Exact
-from feynkac.sampling.schemes.extrapolated import Extrapolated
-from feynkac.sampling.schemes.family_steps import FamilySteps
-from feynkac.sampling.schemes.gaussian import Gaussian
-from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -163,16 +153,16 @@ class Simulated(Estimator):
     @property
     def name(self) -> str:
         """Scheme and noise."""
-        return _spelled(self)
+        return spelled(self)
 
     def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
         """One replicate; cubature fixes its number of paths, so it needs several rules."""
         rules = _rules(self.noise, paths, self.normals)
         rows = inputs.repeat_interleave(rules, 0)
-        sums = _Sums(self, rows)
+        sums = Sums(self, rows)
         for draw in self._draws(rows, paths, generator):
             earned = payoffs(self.family, self.finest, rows, draw.z)[..., self.output]
-            sums.add(draw, earned, earned, _gap(self, rows, draw, earned))
+            sums.add(draw, earned, earned, path_gap(self, rows, draw, earned))
         return _together(sums.sample(), rules)
 
     def _draws(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Iterator[Draw]:
@@ -191,117 +181,7 @@ class Simulated(Estimator):
             yield align(self.family, inputs, draw) if turned else draw
 
 
-@dataclass(frozen=True)
-class Controlled(Estimator):
-    """The payoff of a path minus the martingales of a control; draws all of the noise."""
-
-    control: Control | None = None
-    shares: Tensor | None = None
-    """How much of M₁ and M₂ to subtract, `(N, 1, 2)`."""
-
-    @property
-    def normals(self) -> int:
-        """All."""
-        return self.finest.draws * noise_dim(self.family)
-
-    @property
-    def name(self) -> str:
-        """Scheme, noise, and that there is a control."""
-        return f"{_spelled(self)}, control"
-
-    def prepared(self, inputs: Tensor, generator: torch.Generator) -> "Controlled":
-        """With the shares that regression on independent paths finds.
-
-        All of both if the control is good, and little if it is bad, so a bad one does no harm.
-        """
-        draw = self._draw(Independent(), inputs, REGRESSED, generator)
-        payoff, m = self._simulate(inputs, draw)
-        y = (payoff - payoff.mean(-1, keepdim=True)).unsqueeze(-1)
-        gram = m.mT @ m
-        ridge = 1e-9 * gram.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None] + TINY
-        eye = torch.eye(2, dtype=gram.dtype, device=gram.device)
-        return replace(self, shares=torch.linalg.solve(gram + ridge * eye, m.mT @ y).mT)
-
-    def repeated(self, count: int) -> "Controlled":
-        """With the shares repeated as well."""
-        assert self.shares is not None
-        return replace(self, shares=self.shares.repeat(count, 1, 1))
-
-    def sample(self, inputs: Tensor, paths: int, generator: torch.Generator) -> Sample:
-        """The gap is that of the labels: they have the same mean.
-
-        Unless they integrate noise and may come nearer to it, as those of `Heston` do.
-        """
-        draw = self._draw(self.noise, inputs, paths, generator)
-        payoff, martingale = self._simulate(inputs, draw)
-        assert self.shares is not None
-        rest = payoff - (self.shares * martingale).sum(-1)
-        sums = _Sums(self, inputs)
-        sums.add(draw, rest, payoff, self._gap_of(inputs, draw, payoff))
-        return sums.sample()
-
-    def _starts(self, inputs: Tensor) -> Point:
-        return self.family.domain.split(inputs.unsqueeze(-2))
-
-    def _gap_of(self, inputs: Tensor, draw: Draw, payoff: Tensor) -> Tensor:
-        family = self.family
-        if self.order is None or not integrates_noise(family, self.finest):
-            earned = payoffs(self.family, self.finest, inputs, draw.z)[..., self.output]
-            return _gap(self, inputs, draw, earned)
-        z = coarsened(draw.z, self.finest.increments)
-        *_, end = path_states(self.family, self.scheme, *self._starts(inputs), z)
-        coarse = end.weight * self.family.initial(end.state, end.p) + end.gained
-        return payoff - coarse[..., self.output]
-
-    def _draw(self, noise: Noise, inputs: Tensor, paths: int, generator: torch.Generator) -> Draw:
-        fine, dim = self.finest, noise_dim(self.family)
-        shape = Shape(len(inputs), paths, fine.draws, dim, fine.increments)
-        draw = noise.draw(shape, generator, inputs.dtype)
-        return align(self.family, inputs, draw) if noise.aligned else draw
-
-    def _simulate(self, inputs: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
-        """Payoffs `(N, K)` and martingales `(N, K, 2)`."""
-        assert self.control is not None
-        found = controlled(self.family, self.finest, self.control, inputs, draw.z)
-        return found[0][..., self.output], found[1]
-
-
-def candidates(
-    family: Family, scheme: Scheme, noise: Noise, control: Control | None, steps: int, output: int
-) -> list[list[Estimator]]:
-    """Candidates in order of preference; a group holds rules that differ only in their noise."""
-    plain = Simulated(family, _scheme(family, scheme), Stretched(), output)
-    cubature = isinstance(noise, SphericalRadial) and plain.normals <= MOST_CUBATURE
-    kinds: list[Noise] = [*[noise] * cubature, Stretched(), Stretched(far=0.0)]
-    found: list[list[Estimator]] = [[replace(plain, noise=kind) for kind in kinds]]
-    useful = control is not None and control.error < 1.0 and outputs(family) == 1
-    if useful and not isinstance(scheme, Gaussian):  # of one step: there is no path to follow
-        path = scheme.halves[0] if isinstance(scheme, Extrapolated) else scheme
-        exact = weak_order(family, path) is None
-        count = max(steps, path.steps)
-        fine = path.with_steps(count if exact else max(1, -(-count // 2)))
-        found.append([Controlled(family, fine, Stretched(far=0.0), output, control)])
-    return found
-
-
-def _scheme(family: Family, scheme: Scheme) -> Scheme:
-    """The family's exact sampler or its own steps if it has them, otherwise the best scheme known.
-
-    Exact paths come before labels that integrate a part of the noise: such labels may use
-    quadrature, as those of `Rainbow` do, and replicates do not show its error.
-    """
-    if isinstance(family, ExactSampler) and weak_order(family, Exact()) is None:
-        return Exact()
-    if isinstance(family, OwnSteps):
-        return FamilySteps(steps=FIRST_STEPS[weak_order(family, FamilySteps())])
-    if is_affine(family) and scheme.order == 1:
-        return LogOde(steps=2)
-    if isinstance(scheme, Extrapolated):  # of an even number
-        return scheme.with_steps(max(2, 2 * (scheme.steps // 4)))
-    return scheme.with_steps(max(1, scheme.steps // 2))
-
-
-def _spelled(estimator: Estimator) -> str:
+def spelled(estimator: Estimator) -> str:
     """Scheme and noise in words; Sobol' points that are not stretched are called sobol."""
     scheme: Any = estimator.finest
     noise: Any = estimator.noise
@@ -314,7 +194,7 @@ def _rules(noise: Noise, paths: int, normals: int) -> int:
     return max(1, paths // (2 * normals + 1)) if isinstance(noise, SphericalRadial) else 1
 
 
-def _gap(estimator: Estimator, inputs: Tensor, draw: Draw, fine: Tensor) -> Tensor:
+def path_gap(estimator: Estimator, inputs: Tensor, draw: Draw, fine: Tensor) -> Tensor:
     """y with 2n steps minus y with n, path by path.  Shape: `(N, K)`."""
     if estimator.order is None:
         return torch.zeros_like(fine)
@@ -323,7 +203,7 @@ def _gap(estimator: Estimator, inputs: Tensor, draw: Draw, fine: Tensor) -> Tens
     return fine - coarse[..., estimator.output]
 
 
-class _Sums:
+class Sums:
     """Sums over the paths of each input, block by block; every tensor `(N,)`."""
 
     def __init__(self, estimator: Estimator, inputs: Tensor) -> None:
