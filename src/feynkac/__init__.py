@@ -58,7 +58,7 @@ _NAMES = {
     "sampling.reference": "Estimate monte_carlo",
     "sampling.schemes": """
         EulerMaruyama Exact ExtrapolatedEuler ExtrapolatedFlows FamilySteps Gaussian Geometric
-        LogOde Milstein NinomiyaVictoir Scheme
+        LogGaussian LogOde Milstein NinomiyaVictoir Scheme
     """,
     "solution": "Solution",
     "solver": "solve",
@@ -221,6 +221,7 @@ if TYPE_CHECKING:
     from feynkac.sampling.schemes import FamilySteps as FamilySteps
     from feynkac.sampling.schemes import Gaussian as Gaussian
     from feynkac.sampling.schemes import Geometric as Geometric
+    from feynkac.sampling.schemes import LogGaussian as LogGaussian
     from feynkac.sampling.schemes import LogOde as LogOde
     from feynkac.sampling.schemes import Milstein as Milstein
     from feynkac.sampling.schemes import NinomiyaVictoir as NinomiyaVictoir

@@ -17,6 +17,7 @@ from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.extrapolated import Extrapolated
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.gaussian import Gaussian
+from feynkac.sampling.schemes.log_gaussian import LogGaussian
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -36,7 +37,9 @@ def candidates(
         rules = [Planar(family, plain.scheme, Stretched(), output)]
     found = [rules]
     useful = control is not None and control.error < 1.0 and outputs(family) == 1
-    if useful and not isinstance(scheme, Gaussian):  # of one step: there is no path to follow
+    if useful and not isinstance(
+        scheme, Gaussian | LogGaussian
+    ):  # of one step: there is no path to follow
         path = scheme.halves[0] if isinstance(scheme, Extrapolated) else scheme
         exact = weak_order(family, path) is None
         count = max(steps, path.steps)

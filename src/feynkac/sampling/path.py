@@ -41,6 +41,7 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import pullback
 from feynkac.sampling.schemes.gaussian import Gaussian
 from feynkac.sampling.schemes.geometric import Geometric
+from feynkac.sampling.schemes.log_gaussian import LogGaussian
 from feynkac.sampling.schemes.scheme import Scheme
 
 EARNING = (
@@ -71,7 +72,7 @@ def ends_only(family: Family) -> bool:
 
 def knows_time(family: Family, scheme: Scheme) -> bool:
     """Whether a scheme follows coefficients that vary with time, and nothing else happens."""
-    exact = isinstance(scheme, Gaussian | Geometric)
+    exact = isinstance(scheme, Gaussian | Geometric | LogGaussian)
     return exact and not isinstance(family, Discount | Source | Absorbing)
 
 

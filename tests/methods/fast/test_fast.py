@@ -140,7 +140,7 @@ class Gompertz(fk.Family):
         return p.growth * x * (1e6 / x.clamp_min(1e-3)).log()
 
     def diffusion(self, x, dw, p):
-        return 0.1 * x * dw
+        return 0.1 * x / (1.0 + x / 1e9) * dw  # no exact law is known
 
     def initial(self, x, p):
         return x

@@ -36,6 +36,7 @@ from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.fields import noise_kind
 from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian, vectors_of
 from feynkac.sampling.schemes.geometric import Geometric, is_geometric
+from feynkac.sampling.schemes.log_gaussian import LogGaussian, logarithms
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
 from feynkac.sampling.schemes.scheme import Scheme, require_free
@@ -127,6 +128,8 @@ def suitable_scheme(family: Family) -> Scheme:
         return Gaussian(vectors=vectors_of(family))
     if is_geometric(family) and not isinstance(family, Absorbing | Source):
         return Geometric(steps=1 if weak_order(family, Geometric()) is None else 4)
+    if (ends_only(family) or knows_time(family, LogGaussian())) and logarithms(family):
+        return LogGaussian(vectors=vectors_of(family))
     noise = noise_kind(family)
     quick: Scheme = ExtrapolatedEuler(steps=16)
     flows: Scheme = NinomiyaVictoir(steps=4, noise=noise)

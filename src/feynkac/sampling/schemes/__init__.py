@@ -7,6 +7,7 @@ from feynkac.sampling.schemes.extrapolated_flows import ExtrapolatedFlows
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.gaussian import Gaussian
 from feynkac.sampling.schemes.geometric import Geometric
+from feynkac.sampling.schemes.log_gaussian import LogGaussian
 from feynkac.sampling.schemes.log_ode import LogOde
 from feynkac.sampling.schemes.milstein import Milstein
 from feynkac.sampling.schemes.ninomiya_victoir import NinomiyaVictoir
@@ -20,6 +21,7 @@ __all__ = [
     "FamilySteps",
     "Gaussian",
     "Geometric",
+    "LogGaussian",
     "LogOde",
     "Milstein",
     "NinomiyaVictoir",

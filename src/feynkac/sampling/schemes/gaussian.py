@@ -10,7 +10,7 @@ middle of small pieces; moments of n and n/2 pieces are extrapolated to order 4.
 
 import math
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 import torch
 from pydantic import Field
@@ -108,19 +108,34 @@ def vectors_of(family: Family) -> int:
     return math.ceil(family.domain.state_dim / noise_dim(family))
 
 
+class Equation(Protocol):
+    """μ and σ of a family, or of something that is computed from its state."""
+
+    def drift(self, x: Tensor, p: Params) -> Tensor:
+        """μ."""
+
+    def diffusion(self, x: Tensor, dw: Tensor, p: Params) -> Tensor:
+        """σ dw."""
+
+
 def coefficients(family: Family, x: Tensor, p: Params) -> Coefficients:
     """From values at 0 and at unit vectors."""
+    return coefficients_of(family, noise_dim(family), x, p)
+
+
+def coefficients_of(equation: Equation, motions: int, x: Tensor, p: Params) -> Coefficients:
+    """Those of an equation with so many Brownian motions."""
     origin = torch.zeros_like(x)
-    units = _units(x.shape[-1], x)
-    constant = family.drift(origin, p)
-    columns = family.drift(units + origin, p) - constant
-    waves = _units(noise_dim(family), x).expand(-1, *x.shape[:-1], -1)
-    noise = family.diffusion(origin.unsqueeze(0), waves, p)
+    units = unit_vectors(x.shape[-1], x)
+    constant = equation.drift(origin, p)
+    columns = equation.drift(units + origin, p) - constant
+    waves = unit_vectors(motions, x).expand(-1, *x.shape[:-1], -1)
+    noise = equation.diffusion(origin.unsqueeze(0), waves, p)
     return Coefficients(columns.movedim(0, -1), constant, noise.movedim(0, -1))
 
 
-def _units(count: int, like: Tensor) -> Tensor:
-    """Shape: `(count, 1, …, count)`."""
+def unit_vectors(count: int, like: Tensor) -> Tensor:
+    """Shape: `(count, 1, …, count)`, with as many axes as `like` and one more."""
     eye = torch.eye(count, dtype=like.dtype, device=like.device)
     return eye.view(count, *[1] * (like.ndim - 1), count)
 
@@ -243,11 +258,25 @@ def is_gaussian(family: Family) -> bool:
     moved = (given.noise.square().sum(-1) * t).sqrt() + (family.drift(x, p) * t).abs()
     moved = moved * torch.randn(x.shape, generator=generator, dtype=torch.float64)
     same = all(
-        _equal(family.drift(at, p), (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant)
-        and _equal(family.diffusion(at, dw, p), (given.noise @ dw.unsqueeze(-1)).squeeze(-1))
+        is_affine_at(family, given, at, dw, p)
         for at in (x, far, x + moved, x + FAR * moved)  # paths may leave a small box far behind
     )
-    if not same or (x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix)):
+    return same and can_be_drawn(given, x, t)
+
+
+def is_affine_at(
+    equation: Equation, given: Coefficients, at: Tensor, dw: Tensor, p: Params
+) -> bool:
+    """Whether the equation has these coefficients at `at`, too."""
+    drift = (given.matrix @ at.unsqueeze(-1)).squeeze(-1) + given.constant
+    noise = (given.noise @ dw.unsqueeze(-1)).squeeze(-1)
+    same_drift = _equal(equation.drift(at, p), drift)
+    return same_drift and _equal(equation.diffusion(at, dw, p), noise)
+
+
+def can_be_drawn(given: Coefficients, x: Tensor, t: Tensor) -> bool:
+    """Whether noise reaches all directions, and matrices are not too large."""
+    if x.shape[-1] > MOST_COUPLED and not _is_diagonal(given.matrix):
         return False
     if x.shape[-1] > MOST_CORRELATED and not _is_diagonal(given.noise @ given.noise.mT):
         return False
