@@ -70,6 +70,7 @@ CASES = {
     "in units": (fk.BlackScholesMerton(), UNITS),
     "black": (fk.BlackScholesMerton(), replace(UNITS, head=BLACK)),
     "bachelier": (fk.Bachelier(fk.Payoff("put")), fk.Smooth(width=8, depth=2, head=BACHELIER)),
+    "positive": (fk.Vasicek(), fk.Smooth(width=8, depth=2, positive=True)),
     "radial": (fk.HeatGaussian(dim=3), fk.Smooth(width=8, depth=2, radial=True)),
     "two outputs": (TwoPowers(), fk.Smooth(width=8, depth=2, log_ranges=True)),
     "two outputs, multilevel": (TwoPowers(), fk.Multilevel(levels=2, factor=2)),

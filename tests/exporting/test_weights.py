@@ -11,6 +11,7 @@ import feynkac as fk
 ACTIVATIONS = {
     "relu": lambda h: np.maximum(h, 0.0),
     "silu": lambda h: h / (1.0 + np.exp(-h)),
+    "exp": np.exp,
     "tanh": np.tanh,
     "gelu": lambda h: 0.5 * h * (1.0 + np.vectorize(math.erf)(h / 2**0.5)),
 }

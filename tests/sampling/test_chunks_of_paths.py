@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import feynkac as fk
-from feynkac.methods.fast.sobolev import PathData
+from feynkac.methods.fast.path_data import PathData
 from feynkac.sampling import labels as labels_module
 from feynkac.sampling.chunks import BOUND, COPIES, Chunk, Weight, cut, path_numbers
 from feynkac.sampling.labels import differential_labels, draw_paths, draws, labels, mean_labels

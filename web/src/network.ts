@@ -34,6 +34,10 @@ const FUNCTIONS: Record<string, Scalar> = {
     const s = 1 / (1 + Math.exp(-z));
     return [z * s, s * (1 + z * (1 - s)), s * (1 - s) * (2 + z * (1 - 2 * s))];
   },
+  exp(z) {
+    const e = Math.exp(z);
+    return [e, e, e];
+  },
   relu: (z) => (z > 0 ? [z, 1, 0] : [0, 0, 0]),
   tanh(z) {
     const t = Math.tanh(z);

@@ -118,6 +118,7 @@ static void fk_option(double *f, const double *h, int n, int black, double sign,
     "silu": "static double fk_silu(double z) { return z / (1.0 + exp(-z)); }",
     "relu": "static double fk_relu(double z) { return z > 0.0 ? z : 0.0; }",
     "gelu": "static double fk_gelu(double z) { return 0.5 * z * (1.0 + erf(z * sqrt(0.5))); }",
+    "exp": "static double fk_exp(double z) { return exp(z); }",
     "tanh": "static double fk_tanh(double z) { return tanh(z); }",
     "each": """
 static void fk_each(double *h, double (*f)(double), int n) {

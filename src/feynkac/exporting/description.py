@@ -37,6 +37,7 @@ def describe(solution: Solution) -> Chain:
     """
     network = solution.network
     stages = [*_inputs(network), *_core(network.core), Scale(network.shift, network.scale)]
+    stages += [Activate("exp")] if network.positive else []
     stages = _reduced(network.reduction, stages, in_units=network.head is None)
     if network.head is not None:
         stages = [Option(network.head, solution.family.domain.dim, stages)]

@@ -73,7 +73,7 @@ class Activate(Stage):
 
     def forward(self, h: Tensor) -> Tensor:
         """Entry by entry."""
-        others = ACTIVATIONS[self.function](h[..., self.waves :])
+        others = FUNCTIONS[self.function](h[..., self.waves :])
         return torch.cat([h[..., : self.waves].sin(), others], -1) if self.waves else others
 
     def pull(self, h: Tensor, g: Tensor) -> Tensor:
@@ -98,7 +98,9 @@ def _gelu_slope(h: Tensor) -> Tensor:
     return 0.5 * (1.0 + torch.erf(h / math.sqrt(2.0))) + h * normal
 
 
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {**ACTIVATIONS, "exp": torch.exp}
 SLOPES: dict[str, Callable[[Tensor], Tensor]] = {
+    "exp": torch.exp,
     "relu": lambda h: (h > 0.0).to(h.dtype),
     "silu": _silu_slope,
     "gelu": _gelu_slope,

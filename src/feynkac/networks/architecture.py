@@ -51,6 +51,8 @@ class Architecture(Part):
     """Inputs in whose powers it sees the others, and u."""
     head: Head | None = None
     """A formula that makes a price of its output."""
+    positive: bool = False
+    """Whether it gives ln u, of a u that is positive over decades."""
 
     @abstractmethod
     def build(self, inputs: int, outputs: int = 1) -> nn.Module:

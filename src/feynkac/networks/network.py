@@ -4,7 +4,8 @@ The distribution of Λ is known, and so are mean and variance (paper, Section 3,
 architecture may request √t in place of t, and the logarithms of variables that are uniform in them;
 their means and variances are known as well. Symmetries leave fewer inputs (`reduction.py`), entries
 that exchange are put in order, and of long variables only a few combinations may be seen
-(`subspaces.py`). Behind the core, a formula may turn a volatility into a price (`head.py`).
+(`subspaces.py`). Behind the core, a formula may turn a volatility into a price (`head.py`), or the
+exponential a logarithm into u: over decades, errors relative to u are what counts.
 """
 
 import copy
@@ -65,10 +66,14 @@ class Network(nn.Module):
         self._see(architecture, exchanged)
         self.head = Priced(architecture.head, domain) if architecture.head else None
         """From inputs and the scaled output of the core to u; None: u is that output."""
+        self.positive = architecture.positive
+        """Whether the scaled output is ln u, in its unit."""
         if self.head and outputs > 1:
             raise InputError(
                 f"a head is for one output, and u has {outputs}; leave it out: head=None."
             )
+        if self.head and self.positive:
+            raise InputError("a head makes u of its own; leave out positive=True, or the head.")
         self.core = architecture.build(len(self.varies), outputs)
 
     def _see(self, architecture: Architecture, exchanged: tuple[str, ...]) -> None:
@@ -88,13 +93,16 @@ class Network(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Normalise, then evaluate.  Leading axes are folded into one batch."""
         values = self.scaled(inputs)
-        found: Tensor = (
-            values * self.unit(inputs) if self.head is None else self.head(inputs, values)
-        )
-        return found
+        if self.head is not None:
+            priced: Tensor = self.head(inputs, values)
+            return priced
+        return (values.exp() if self.positive else values) * self.unit(inputs)
 
     def scaled(self, inputs: Tensor) -> Tensor:
-        """u in its unit, or what the head makes u of.  Shape: `(…, dim)` → `(…, outputs)`."""
+        """u in its unit, ln of that, or what the head makes u of.
+
+        Shape: `(…, dim)` → `(…, outputs)`.
+        """
         normalised = self.normalise(inputs).reshape(-1, len(self.varies))
         values: Tensor = self.shift + self.scale * self.core(normalised)
         return values.reshape(*inputs.shape[:-1], values.shape[-1])

@@ -65,6 +65,8 @@ class Smooth(Architecture):
     """Inputs in whose powers it sees the others, and u."""
     head: Head | None = None
     """A formula for calls and puts, to which it gives a volatility; None: it gives u."""
+    positive: Annotated[bool, Field(exclude_if=lambda wanted: not wanted)] = False
+    """Whether it gives ln u, of a u that is positive over decades."""
 
     def build(self, inputs: int, outputs: int = 1) -> "SmoothNetwork":
         """The network R^inputs → R^outputs."""

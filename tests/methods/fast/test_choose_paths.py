@@ -8,12 +8,9 @@ import torch
 
 from feynkac.families import BlackScholes
 from feynkac.methods.fast.choose_paths import MOST_DOUBLINGS, choose_paths
-from feynkac.methods.fast.sobolev import (
-    PathData,
-    SobolevGradient,
-    SobolevProjection,
-    measure_scales,
-)
+from feynkac.methods.fast.path_data import PathData
+from feynkac.methods.fast.scales import measure_scales
+from feynkac.methods.fast.sobolev import SobolevGradient, SobolevProjection
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.noise.sobol import Sobol

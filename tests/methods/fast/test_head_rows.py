@@ -12,14 +12,9 @@ from feynkac.methods.fast import head_rows
 from feynkac.methods.fast.choose_head import choose_head
 from feynkac.methods.fast.choose_symmetries import choose_symmetries
 from feynkac.methods.fast.head_rows import implied
-from feynkac.methods.fast.sobolev import (
-    PathData,
-    Sobolev,
-    SobolevGradient,
-    SobolevProjection,
-    measure_scales,
-    rows_behind_head,
-)
+from feynkac.methods.fast.path_data import PathData
+from feynkac.methods.fast.scales import measure_scales, rows_behind_head
+from feynkac.methods.fast.sobolev import Sobolev, SobolevGradient, SobolevProjection
 from feynkac.methods.fast.table_data import TableData
 from feynkac.networks.linearisation import gram, pull_back
 from feynkac.networks.network import make_network

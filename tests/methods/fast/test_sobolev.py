@@ -6,12 +6,9 @@ import torch
 from feynkac.errors import NonFiniteError
 from feynkac.families import BlackScholes, HeatParaboloid, Sampled
 from feynkac.grids.table import grouped_inputs
-from feynkac.methods.fast.sobolev import (
-    PathData,
-    SobolevGradient,
-    SobolevProjection,
-    measure_scales,
-)
+from feynkac.methods.fast.path_data import PathData
+from feynkac.methods.fast.scales import measure_scales
+from feynkac.methods.fast.sobolev import SobolevGradient, SobolevProjection
 from feynkac.networks.network import SHORTEST_TIME, make_network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.labels import differential_labels, draw_paths

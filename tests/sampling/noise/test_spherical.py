@@ -5,7 +5,7 @@ import torch
 from scipy import stats
 
 from feynkac.families import BasketPut, HeatParaboloid
-from feynkac.methods.fast.sobolev import PathData
+from feynkac.methods.fast.path_data import PathData
 from feynkac.sampling.labels import differential_labels
 from feynkac.sampling.noise.noise import Shape
 from feynkac.sampling.noise.spherical import SphericalRadial, _haar

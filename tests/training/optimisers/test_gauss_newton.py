@@ -9,7 +9,9 @@ from pydantic import ValidationError
 
 import feynkac as fk
 from feynkac.families import BlackScholes
-from feynkac.methods.fast.sobolev import PathData, SobolevProjection, measure_scales
+from feynkac.methods.fast.path_data import PathData
+from feynkac.methods.fast.scales import measure_scales
+from feynkac.methods.fast.sobolev import SobolevProjection
 from feynkac.networks.linearisation import linearise, pull_back, push_forward
 from feynkac.networks.network import make_network
 from feynkac.networks.smooth import Smooth

@@ -16,7 +16,7 @@ from feynkac.families.family import Family, jumps
 from feynkac.grids.grid import Grid, at_once, grid_dims, read_grid, suits
 from feynkac.grids.table import grouped_inputs
 from feynkac.methods.fast.choose_scheme import suitable_scheme
-from feynkac.methods.fast.sobolev import PathData
+from feynkac.methods.fast.path_data import PathData
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.stretched import Stretched

@@ -18,7 +18,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.families.symmetry import exchangeable_variables
 from feynkac.methods.fast.choose_symmetries import LONG, Symmetries
-from feynkac.methods.fast.sobolev import PathData
+from feynkac.methods.fast.path_data import PathData
 from feynkac.networks.network import Network
 from feynkac.networks.reduction import Reduction
 from feynkac.networks.smooth import Smooth

@@ -11,7 +11,7 @@ import torch
 from feynkac.families.evaluating import once_per_family
 from feynkac.families.family import Family
 from feynkac.methods.fast.choose_symmetries import Symmetries
-from feynkac.methods.fast.sobolev import PathData
+from feynkac.methods.fast.path_data import PathData
 from feynkac.networks.network import Network
 from feynkac.networks.smooth import Smooth
 from feynkac.sampling.generators import make_generator

@@ -19,23 +19,23 @@ from feynkac.grids.table import Table, make_table
 from feynkac.methods.dimension import Choice, Dimension, Interval
 from feynkac.methods.fast.choose_grid import choose_grid
 from feynkac.methods.fast.choose_head import choose_head
+from feynkac.methods.fast.choose_logarithm import spans_decades
 from feynkac.methods.fast.choose_noise import choose_noise, enough_nodes
 from feynkac.methods.fast.choose_paths import choose_paths
 from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
 from feynkac.methods.fast.choose_subspaces import Seen, choose_subspaces
 from feynkac.methods.fast.choose_symmetries import FEW_INPUTS, Symmetries, choose_symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
-from feynkac.methods.fast.sobolev import (
-    PathData,
-    SobolevGradient,
-    SobolevProjection,
-    measure_scales,
-)
+from feynkac.methods.fast.path_data import PathData
+from feynkac.methods.fast.scales import measure_scales
+from feynkac.methods.fast.sobolev import SobolevGradient, SobolevProjection
 from feynkac.methods.fast.table_data import TableData
 from feynkac.methods.method import Chosen, Method, unset
 from feynkac.methods.space import Space, Values
+from feynkac.networks.architecture import Architecture
 from feynkac.networks.head import Head
 from feynkac.networks.network import Network
+from feynkac.networks.reduction import Reduction
 from feynkac.networks.smooth import Smooth
 from feynkac.phases import enter
 from feynkac.sampling.generators import make_generator
@@ -102,6 +102,7 @@ class Fast(Method):
         seen = chosen._seen(family, allowance.share(SUBSPACE_SHARE))
         few = chosen._are_few(family, seen)
         chosen = chosen._with_paths(family, few, allowance)._with_network(family, few, seen)
+        chosen = chosen._with_logarithm(family, self.architecture)
         if math.isinf(allowance.seconds):
             return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
         return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
@@ -227,6 +228,22 @@ class Fast(Method):
             units=seen.symmetries.units,
             head=head,
         )
+
+    def _with_logarithm(self, family: Family, given: Architecture) -> Self:
+        """ln u in place of u, if that is positive over decades; then it is steep, and no wave."""
+        network = self.architecture
+        if given is not unset or not isinstance(network, Smooth) or network.head:
+            return self
+        if not self.optimiser.fits_slopes:
+            return self
+        reduction = Reduction(family.domain, network.radial, network.units)
+        if not spans_decades(family, reduction, self._pilot_labels(family)):
+            return self
+        return replace(self, architecture=replace(network, frequencies=(), positive=True))
+
+    def _pilot_labels(self, family: Family) -> PathData | Grid:
+        slopeless = PathData(family, self.scheme, self.noise, 1, self.paths, with_slopes=False)
+        return self.grid or slopeless
 
     def _suited_to_machine(
         self, family: Family, allowance: Allowance, device: str, balance: bool

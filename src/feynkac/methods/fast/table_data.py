@@ -8,7 +8,7 @@ from torch import Tensor
 
 from feynkac.families.family import Family
 from feynkac.grids.table import Table
-from feynkac.methods.fast.sobolev import Slopes, random_mix
+from feynkac.methods.fast.path_data import Slopes, random_mix
 from feynkac.networks.network import Network
 from feynkac.training.objective import Batch
 
