@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import torch
 
 import feynkac as fk
+from feynkac.grids.grid import read_grid
+from feynkac.grids.table import grouped_inputs
 
 
 @dataclass(frozen=True)
@@ -271,3 +273,19 @@ class Gompertz(fk.Family):
         limit = p.capacity.log() - p.sigma.square() / (2.0 * p.rate)
         variance = p.sigma.square() * (1.0 - decay.square()) / (2.0 * p.rate)
         return (decay * x.log() + (1.0 - decay) * limit + 0.5 * variance).exp()
+
+
+def inputs_of(family, sets=16, points=16, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return grouped_inputs(family.domain, sets, points, generator)
+
+
+def truth(family, inputs):
+    u = family.truth if hasattr(family, "truth") else family.closed_form
+    return u(*family.domain.split(inputs))
+
+
+def mean_error(family, grid, **sizes):
+    inputs = inputs_of(family, **sizes)
+    u = truth(family, inputs)
+    return ((read_grid(family, grid, inputs).value - u) / (1 + u.abs())).abs().mean().item()

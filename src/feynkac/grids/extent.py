@@ -17,6 +17,7 @@ from feynkac.families.capabilities import Absorbing
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.grids.coefficients import all_finite, drift, variances
+from feynkac.grids.walls import inside
 from feynkac.sampling.noise.noise import normals
 
 STARTS, STEPS, LOUDER = 256, 16, 2.25
@@ -79,8 +80,8 @@ def find_extent(sets: Sets, wide: bool = False) -> Extent:
     )  # even in ln x
     low_wall = high_wall = torch.zeros_like(low, dtype=torch.bool)
     if isinstance(sets.family, Absorbing):
-        low, low_wall = _onto_wall(sets.family, sets, low)
-        high, high_wall = _onto_wall(sets.family, sets, high)
+        low, low_wall = _onto_walls(sets.family, sets, low)
+        high, high_wall = _onto_walls(sets.family, sets, high)
     return Extent(low, high, centre.maximum(low).minimum(high), scale, low_wall, high_wall)
 
 
@@ -193,22 +194,32 @@ def _decades_apart(sets: Sets, low: Tensor) -> Tensor:
     return apart
 
 
-def _onto_wall(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:
-    """`end` of a single dimension moved onto a wall, and where there is one."""
+def _onto_walls(family: Absorbing, sets: Sets, end: Tensor) -> tuple[Tensor, Tensor]:
+    """`end` moved onto walls, axis by axis, and where there are any."""
+    found, walls = end.clone(), torch.zeros_like(end, dtype=torch.bool)
+    for i in range(end.shape[-1]):
+        distances = [inside(family, i, x, sets.p) for x in sets.x.unbind(1)]
+        farthest = torch.stack(distances, dim=1).argmax(1)
+        inner = sets.x[torch.arange(len(sets.x)), farthest]
 
-    def inside(value: Tensor) -> Tensor:
-        return (family.distance(value.unsqueeze(-1), sets.p) > 0).all(-1)
+        def free(value: Tensor, i: int = i, inner: Tensor = inner) -> Tensor:
+            return inside(family, i, _with(inner, i, value), sets.p) > 0.0
 
-    distances = [family.distance(x, sets.p).amin(-1) for x in sets.x.unbind(1)]
-    farthest = torch.stack(distances, dim=1).argmax(1)
-    inner = sets.x[torch.arange(len(sets.x)), farthest, 0]
-    good, bad, wall = inner, end[:, 0], torch.zeros_like(inner, dtype=torch.bool)
-    for share in torch.linspace(0.0, 1.0, WALL_POINTS)[1:].tolist():  # the first, if there are two
-        place = inner + share * (end[:, 0] - inner)
-        met = ~inside(place) & ~wall
+        found[:, i], walls[:, i] = _onto_wall(free, inner[:, i], end[:, i])
+    return found, walls
+
+
+def _onto_wall(
+    free: Callable[[Tensor], Tensor], inner: Tensor, end: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The first wall from `inner` to `end`, if there are two; or `end`.  Shape: `(B,)` each."""
+    good, bad, wall = inner, end, torch.zeros_like(inner, dtype=torch.bool)
+    for share in torch.linspace(0.0, 1.0, WALL_POINTS)[1:].tolist():
+        place = inner + share * (end - inner)
+        met = ~free(place) & ~wall
         bad, wall = torch.where(met, place, bad), wall | met
         good = torch.where(wall, good, place)
-    return _last(inside, good, bad).unsqueeze(-1), wall.unsqueeze(-1)
+    return _last(free, good, bad), wall
 
 
 def _with(x: Tensor, i: int, value: Tensor) -> Tensor:

@@ -18,8 +18,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
-from feynkac.families.capabilities import Absorbing, BoundaryValue, Reflected, TimeDependent
-from feynkac.families.evaluating import once_per_family
+from feynkac.families.capabilities import Absorbing, BoundaryValue, Reflected
 from feynkac.families.family import Family
 from feynkac.families.squared_radius import squared_radius
 from feynkac.families.symmetry import is_radial
@@ -27,13 +26,12 @@ from feynkac.grids.axes import make_axes
 from feynkac.grids.extent import Sets, find_extent
 from feynkac.grids.march import march
 from feynkac.grids.reading import Reading, read
-from feynkac.sampling.generators import make_generator
+from feynkac.grids.walls import walls_fit
 from feynkac.sampling.reference import Estimate
 from feynkac.sampling.schemes.fields import pullback
 from feynkac.threads import using_threads
 
 VALUES_AT_ONCE = 2**17  # of one time: 1 MB
-TRIALS, LINE_POINTS = 64, 257  # parameter sets and places at which walls are looked for
 MOST_DIMENSIONS = 2
 LARGER = 1.5  # nodes and steps of a reference, relative to those of labels
 REMAINING = 0.5  # of what a reference differs from labels, its own error: (1/1.5)⁴ and to spare
@@ -74,48 +72,15 @@ class Grid:
 
 
 def suits(family: Family) -> bool:
-    """Whether there is a grid for the family: few dimensions, and walls only in a single one.
+    """Whether there is a grid for the family: few dimensions, and walls across single axes.
 
     Where paths are pushed back, μ and σ are not the whole equation. Where a wall divides the box,
     one grid does not hold all of it, nor where it moves.
     """
-    dims = grid_dims(family)
-    walled = isinstance(family, Absorbing) and (dims > 1 or _may_move(family))
+    if grid_dims(family) > MOST_DIMENSIONS or isinstance(family, Reflected):
+        return False
     independent = family.domain.sampler is None and family.domain.rule is None
-    known = not walled and not isinstance(family, Reflected) and not _is_divided(family)
-    return dims <= MOST_DIMENSIONS and known and independent
-
-
-@once_per_family
-def _may_move(family: Family) -> bool:
-    """Whether walls, or values on them, read the time."""
-    formulas = [family.distance] if isinstance(family, Absorbing) else []
-    formulas += [family.boundary_value] if isinstance(family, BoundaryValue) else []
-    inputs = family.domain.sample(TRIALS, make_generator(0, "moving walls"))
-    x, _, p = family.domain.split(inputs)
-    try:
-        for formula in formulas if isinstance(family, TimeDependent) else []:
-            formula(x, p)
-    except AttributeError:  # p has no t here
-        return True
-    return False
-
-
-@once_per_family
-def _is_divided(family: Family) -> bool:
-    """Whether paths start on both sides of a wall of a single dimension."""
-    if not isinstance(family, Absorbing):
-        return False
-    line = squared_radius(family) if is_radial(family) else family
-    if line.domain.state_dim > 1 or not isinstance(line, Absorbing):
-        return False
-    x, _, p = line.domain.split(line.domain.sample(TRIALS, make_generator(0, "walls")))
-    low, high = (side[0].to(x) for side in line.domain.bounds)
-    shares = torch.linspace(0.0, 1.0, LINE_POINTS).tolist()
-    places = (torch.full_like(x, float(low + share * (high - low))) for share in shares)
-    inside = torch.stack([(line.distance(place, p) > 0.0).all(-1) for place in places])
-    parts = inside[0].int() + (inside[1:] & ~inside[:-1]).sum(0)
-    return bool((parts > 1).any())
+    return independent and walls_fit(family)
 
 
 def grid_dims(family: Family) -> int:
