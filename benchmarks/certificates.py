@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 import feynkac as fk
-from feynkac.analysis import certificates, pilot
+from feynkac.analysis import certificates, gridded, pilot
 from feynkac.analysis.certificates import certify
 from feynkac.benchmarks.suite import MODELS
 from feynkac.families.capabilities import ClosedForm
@@ -88,7 +88,7 @@ def main():
     given = parser.parse_args()
     torch.set_num_threads(1)
     clock = time.process_time if given.cpu else time.perf_counter
-    pilot.clock = certificates.clock = clock
+    pilot.clock = certificates.clock = gridded.clock = clock
     known = errors()
     print(
         "| family | L1 | half width / aim, median | 90 % | reached | seconds, median | 90 % |",

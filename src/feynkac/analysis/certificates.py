@@ -19,6 +19,7 @@ from torch import Tensor
 
 from feynkac.analysis.candidates import candidates
 from feynkac.analysis.estimators import TINY, Estimator
+from feynkac.analysis.gridded import grid_intervals
 from feynkac.analysis.martingale import Control
 from feynkac.analysis.partials import Map
 from feynkac.analysis.pilot import REPLICATES, Interval, Pilot, Plan, clock, interval
@@ -277,11 +278,16 @@ class _Search:
         spent = self.spent[which]
         seconds, most = share * self.effort.seconds, self.effort.most_paths
         pilot = Pilot(self.inputs[which], seconds, most, confidence, self.generator, spent)
-        groups = defaultdict(list)
-        for i, plan in zip(which, pilot.plans(self.choices, self._aims(which)), strict=True):
-            groups[plan.work].append((i, plan))
+        aims = dict(zip(which, self._aims(which), strict=True))
+        plans = dict(zip(which, pilot.plans(self.choices, list(aims.values())), strict=True))
         self.spent[which] = spent
-        done = 0
+        wide = [i for i in which if not plans[i].half_width <= aims[i]]
+        gridded = self._by_grid({i: plans[i].half_width for i in wide}, aims, 0.5 * seconds)
+        groups = defaultdict(list)
+        for i in which:
+            if i not in gridded:
+                groups[plans[i].work].append((i, plans[i]))
+        done = len(gridded)
         for group in groups.values():
             self._estimate([i for i, _ in group], [plan for _, plan in group], confidence)
             done += len(group)
@@ -299,6 +305,29 @@ class _Search:
         error = (self.network - self.found.value)[which].abs().tolist()
         pairs = zip(error, limits, strict=True)
         return [max(0.5 * abs(e - limit), 1e-4 * limit) for e, limit in pairs]
+
+    def _by_grid(self, foretold: dict[int, float], aims: dict[int, float], each: float) -> set[int]:
+        """Inputs whose interval comes from a grid, narrower than that of paths is foretold to be.
+
+        Args:
+            foretold: half widths of paths.
+            aims: those to reach.
+            each: seconds per input.
+        """
+        which, first = list(foretold), self.choices[0][0]
+        if not which or first.order is None:  # Sobol' points do well where paths are exact
+            return set()
+        aimed, time = [aims[i] for i in which], each * len(which)
+        found = grid_intervals(first.family, self.inputs[which], aimed, time, first.output)
+        if found is None:
+            return set()
+        now, names = found
+        better = [k for k, i in enumerate(which) if now.half_width[k].item() < foretold[i]]
+        for k in better:
+            for known, new in zip(self.found, now, strict=True):
+                known[which[k]] = new[k]
+            self.names[which[k]] = names[k]
+        return {which[k] for k in better}
 
     def _estimate(self, which: list[int], plans: list[Plan], confidence: float) -> None:
         """The interval at inputs that share their plan's work."""
