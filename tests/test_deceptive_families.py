@@ -24,8 +24,9 @@ from feynkac.preparation import make_run
 from feynkac.sampling.labels import labels
 from feynkac.sampling.line_labels import _has_slopes
 from feynkac.sampling.path import integrates_noise, quieted
-from feynkac.sampling.schemes.gaussian import Coefficients, Gaussian, is_gaussian, transition
+from feynkac.sampling.schemes.gaussian import Gaussian, is_gaussian
 from feynkac.sampling.schemes.geometric import is_geometric
+from feynkac.sampling.schemes.linear_law import Coefficients, transition
 
 BOX = {"t": fk.Box(0.1, 1.0), "sigma": fk.Box(0.1, 0.5)}
 POWER = 1.0

@@ -54,10 +54,13 @@ def test_a_family_that_cannot_be_remembered_is_examined_every_time():
     assert len(calls) == 2
 
 
-def test_equal_is_relative_to_the_largest_value():
-    a = torch.tensor([1e6, 0.0], dtype=torch.float64)
+def test_equal_is_relative_to_the_largest_value_of_a_row():
+    a = torch.tensor([[1e6, 0.0]], dtype=torch.float64)
     assert equal(a, a + 1e-4)
     assert not equal(a, a + 1e-2)
+    rows = torch.tensor([[1e6], [2.0], [3.0]], dtype=torch.float64)
+    assert not equal(rows, rows + torch.tensor([[0.0], [1e-4], [0.0]], dtype=torch.float64))
+    assert not equal(rows, torch.full_like(rows, torch.nan))
 
 
 CURVE, PULL = np.array([1.0]), functools.partial(torch.mul, 2.0)

@@ -95,3 +95,32 @@ def test_many_dimensions_take_little_memory():
     with Weighed() as weighed:
         assert is_radial(Many())
     assert weighed.most < 2**25  # all of σσ* at once took half a gigabyte
+
+
+@pytest.mark.parametrize("start", ["steep", "power", "parameter"])
+def test_what_is_small_beside_other_rows_is_seen(start):
+    """A direction that matters in the box, beside values that are huge farther out."""
+
+    @dataclass(frozen=True)
+    class Nearly(fk.Family):
+        @property
+        def domain(self):
+            size = 10.0 if start == "power" else 1.0
+            x, scale = fk.Box(-size, size, shape=(3,)), fk.LogUniform(1e-3, 1e9)
+            return fk.Domain(x=x, t=fk.Box(0.1, 0.5), scale=scale)
+
+        def drift(self, x, p):
+            return -x * x.square().sum(-1, keepdim=True)
+
+        def diffusion(self, x, dw, p):
+            return 0.2 * dw
+
+        def initial(self, x, p):
+            square, first = x.square().sum(-1, keepdim=True), x[..., :1]
+            if start == "steep":
+                return (square / 2.0).exp() + first
+            return (
+                square**3 + first.square() if start == "power" else p.scale * square + 0.1 * first
+            )
+
+    assert not is_radial(Nearly())

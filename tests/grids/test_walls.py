@@ -60,6 +60,49 @@ def test_walls_across_several_axes_have_no_grid():
 
 
 @dataclass(frozen=True)
+class Quadrant(Survivor):
+    """Two walls, of which the box sees one: written as the smaller distance, or as both."""
+
+    together: bool = True
+
+    @property
+    def domain(self):
+        x = fk.Box([0.05, 0.4], [0.35, 1.0])
+        return fk.Domain(x=x, t=fk.Box(0.1, 1.0), rho=fk.Box(-0.01, 0.01))
+
+    def distance(self, x, p):
+        return x.amin(-1, keepdim=True) if self.together else x
+
+
+def test_a_wall_that_only_paths_reach_is_seen():
+    assert not suits(Quadrant())
+    assert wall_axes(Quadrant(together=False)) == (0, 1)
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_distance_that_does_not_change_its_sign_has_no_grid(folded):
+    @dataclass(frozen=True)
+    class Line(fk.Family, fk.Absorbing):
+        @property
+        def domain(self):
+            return fk.Domain(x=fk.Box(-1.0, 1.0), t=fk.Box(0.1, 1.0), place=fk.Box(-1.4, -1.1))
+
+        def drift(self, x, p):
+            return 0.0 * x
+
+        def diffusion(self, x, dw, p):
+            return dw
+
+        def initial(self, x, p):
+            return 1.0 + 0.0 * x
+
+        def distance(self, x, p):
+            return (x - p.place - 1.3).abs() if folded else x - p.place
+
+    assert suits(Line()) is not folded
+
+
+@dataclass(frozen=True)
 class BarrierHeston(fk.Family, fk.Absorbing, fk.Rate):
     """A down-and-out call in Heston's model, as its user writes it."""
 

@@ -322,7 +322,7 @@ class _Search:
         if found is None:
             return set()
         now, names = found
-        better = [k for k, i in enumerate(which) if now.half_width[k].item() < foretold[i]]
+        better = [k for k, i in enumerate(which) if not foretold[i] <= now.half_width[k]]
         for k in better:
             for known, new in zip(self.found, now, strict=True):
                 known[which[k]] = new[k]

@@ -12,12 +12,20 @@ import torch
 from scipy.special import gammainccinv, gammaincinv
 from torch import Tensor
 
-from feynkac.analysis.estimators import Estimator, Sample, Sums, spelled
+from feynkac.analysis.estimators import (
+    NORMALS_AT_ONCE,
+    PATHS_AT_ONCE,
+    Estimator,
+    Sample,
+    Sums,
+    spelled,
+)
 from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim
 from feynkac.families.symmetry import is_radial
 from feynkac.sampling.labels import payoffs
 from feynkac.sampling.noise.noise import Draw, Shape
+from feynkac.sampling.noise.stretched import Stretched
 from feynkac.sampling.path import label_normals, weak_order
 from feynkac.sampling.schemes.scheme import Scheme
 
@@ -45,11 +53,13 @@ class Planar(Estimator):
         ahead = inputs.clone()
         ahead[:, 1:dim] = 0.0
         ahead[:, :1] = inputs[:, :dim].norm(dim=-1, keepdim=True)
-        draw = self.noise.draw(Shape(len(inputs), paths, 1, 2), generator, inputs.dtype)
-        z = _in_plane(draw.z, dim)
-        earned = payoffs(self.family, self.scheme, ahead, z)[..., self.output]
-        sums = Sums(self, ahead)
-        sums.add(Draw(z, draw.weights), earned, earned, torch.zeros_like(earned))
+        assert isinstance(self.noise, Stretched)
+        shape, sums = Shape(len(inputs), paths, 1, 2), Sums(self, ahead)
+        most = max(64, min(PATHS_AT_ONCE, NORMALS_AT_ONCE // dim) // len(inputs))
+        for draw in self.noise.blocks(shape, most, generator, inputs.dtype):
+            z = _in_plane(draw.z, dim)
+            earned = payoffs(self.family, self.scheme, ahead, z)[..., self.output]
+            sums.add(Draw(z, draw.weights), earned, earned, torch.zeros_like(earned))
         return sums.sample()
 
 

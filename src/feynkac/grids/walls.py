@@ -16,6 +16,7 @@ from feynkac.families.symmetry import is_radial
 from feynkac.sampling.generators import make_generator
 
 TRIALS, LINE_POINTS = 64, 257  # parameter sets and places at which walls are looked for
+BEYOND = 4.0  # widths of the box
 
 
 @once_per_family
@@ -41,20 +42,29 @@ def wall_axes(family: Family) -> tuple[int, ...] | None:
         (1, 1)
     """
     assert isinstance(family, Absorbing)
-    inputs = family.domain.sample(TRIALS, make_generator(0, "walls"), torch.float64)
-    x, _, p = family.domain.split(inputs)
-    distances, pull = torch.func.vjp(lambda y: family.distance(y, p), x)  # type: ignore[misc]
-    count: int = distances.shape[-1]
+    generator = make_generator(0, "walls")
+    x, _, p = family.domain.split(family.domain.sample(TRIALS, generator, torch.float64))
+    x, other = _farther(family, x, generator), _farther(family, x, generator)
+    known = family.distance(x, p)
     if x.shape[-1] == 1:
-        return (0,) * count
-    axes = []
-    for unit in torch.eye(count, dtype=x.dtype):
-        (slopes,) = pull(unit.expand_as(distances))
-        changes = (slopes != 0.0).any(0).nonzero().flatten().tolist()
-        if len(changes) != 1:
-            return None
-        axes.append(changes[0])
-    return tuple(axes)
+        return (0,) * known.shape[-1]
+    found = []
+    for i in range(x.shape[-1]):
+        moved = x.clone()
+        moved[:, i] = other[:, i]
+        distances = family.distance(moved, p)
+        defined = known.isfinite() & distances.isfinite()
+        found.append((defined & (distances != known)).any(0))
+    changes = torch.stack(found)
+    return tuple(changes.int().argmax(0).tolist()) if bool((changes.sum(0) == 1).all()) else None
+
+
+def _farther(family: Family, x: Tensor, generator: torch.Generator) -> Tensor:
+    """x in the box and beyond it, where paths go."""
+    low, high = (side[: x.shape[-1]].to(x) for side in family.domain.bounds)
+    share = torch.rand(x.shape, generator=generator, dtype=x.dtype)
+    reach = BEYOND * (2.0 * share - 1.0) * (high - low)
+    return torch.where(torch.arange(len(x)).unsqueeze(-1) % 2 == 0, x, x + reach)
 
 
 def inside(family: Absorbing, axis: int, x: Tensor, p: Params) -> Tensor:
@@ -93,9 +103,17 @@ def _is_divided(family: Family) -> bool:
         for share in torch.linspace(0.0, 1.0, LINE_POINTS).tolist():
             place = x.clone()
             place[:, axis] = low + share * (high - low)
-            within.append(inside(family, axis, place, p) > 0.0)
-        free = torch.stack(within)
+            within.append(inside(family, axis, place, p))
+        distances = torch.stack(within)
+        free = distances > 0.0
         parts = free[0].int() + (free[1:] & ~free[:-1]).sum(0)
-        if bool((parts > 1).any()):
+        if bool((parts > 1).any()) or _touches(distances):
             return True
     return False
+
+
+def _touches(distances: Tensor) -> bool:
+    """Whether a distance falls to about 0 and rises again, as |x − b| does.  Shape: `(n, B)`."""
+    before, here, after = distances[:-2], distances[1:-1], distances[2:]
+    lowest = (here > 0.0) & (here <= before) & (here <= after)
+    return bool((lowest & (here < torch.maximum(before - here, after - here))).any())

@@ -72,6 +72,8 @@ class Network(nn.Module):
             raise InputError(
                 f"a head is for one output, and u has {outputs}; leave it out: head=None."
             )
+        if self.positive and outputs > 1:
+            raise InputError(f"positive=True is for one output, and u has {outputs}; leave it out.")
         if self.head and self.positive:
             raise InputError("a head makes u of its own; leave out positive=True, or the head.")
         self.core = architecture.build(len(self.varies), outputs)

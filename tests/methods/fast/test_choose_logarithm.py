@@ -109,3 +109,33 @@ def test_a_head_and_logarithms_exclude_each_other(generator):
     both = fk.Smooth(head=choose_head(family), positive=True)
     with pytest.raises(fk.InputError, match="leave out positive=True, or the head"):
         make_network(both, family.domain, make_generator(0, "test"))
+
+
+def test_several_outputs_have_no_common_logarithm(generator):
+    domain = Moment().domain
+    with pytest.raises(fk.InputError, match="positive=True is for one output, and u has 2"):
+        make_network(fk.Smooth(positive=True), domain, generator, outputs=2)
+
+
+def test_labels_of_a_grid_tell_as_well():
+    """A population whose unit is its own: u scales with x and the capacity."""
+
+    @dataclass(frozen=True)
+    class Logistic(fk.Family):
+        @property
+        def domain(self):
+            x, cap = fk.LogUniform(1e3, 1e6), fk.LogUniform(1e5, 1e6)
+            return fk.Domain(x=x, t=fk.Box(0.1, 2.0), cap=cap, sigma=fk.Box(0.1, 0.4))
+
+        def drift(self, x, p):
+            return x * (1.0 - x / p.cap)
+
+        def diffusion(self, x, dw, p):
+            return p.sigma * x * dw
+
+        def initial(self, x, p):
+            return x
+
+    solution = fk.solve(Logistic(), steps=3, evaluations=1, progress=False)
+    assert solution.manifest.run.method.grid
+    assert bool(torch.isfinite(torch.as_tensor(solution.manifest.history[-1]["l1"])))

@@ -11,7 +11,8 @@ from scipy.linalg import expm
 import feynkac as fk
 from feynkac.errors import InputError
 from feynkac.methods.fast.choose_scheme import suitable_scheme
-from feynkac.sampling.schemes.gaussian import Coefficients, coefficients, is_gaussian, transition
+from feynkac.sampling.schemes.gaussian import coefficients, is_gaussian
+from feynkac.sampling.schemes.linear_law import Coefficients, transition
 
 
 @dataclass(frozen=True)

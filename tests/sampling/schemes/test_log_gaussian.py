@@ -140,3 +140,62 @@ def test_slopes_are_derivatives(family, size, generator):
         return payoffs(family, LogGaussian(), values, z) / size
 
     assert torch.autograd.gradcheck(relative, inputs.requires_grad_(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-23, 1e20])
+def test_extreme_units_lose_nothing_in_single_precision(unit):
+    @dataclass(frozen=True)
+    class Growth(fk.Family):
+        @property
+        def domain(self):
+            return fk.Domain(x=fk.Box(unit, 2.0 * unit), t=fk.Box(0.1, 1.0))
+
+        def drift(self, x, p):
+            return x * (2.0 * unit / x).log()
+
+        def diffusion(self, x, dw, p):
+            return 0.2 * x * dw
+
+        def initial(self, x, p):
+            return x / unit
+
+    family = Growth()
+    inputs = family.domain.sample(8, torch.Generator().manual_seed(0), torch.float64)
+    z = torch.zeros(1, 8, 1, 1, dtype=torch.float64)
+    wide = payoffs(family, LogGaussian(), inputs, z)
+    single = payoffs(family, LogGaussian(), inputs.float(), z.float())
+    torch.testing.assert_close(single.double(), wide, rtol=1e-5, atol=0.0)
+
+
+def test_what_paths_earn_on_their_way_is_refused():
+    @dataclass(frozen=True)
+    class Earning(fk.Family, fk.Source):
+        @property
+        def domain(self):
+            return fk.Domain(x=fk.Box(1.0, 2.0), t=fk.Box(0.1, 1.0))
+
+        def drift(self, x, p):
+            return -x * x.log()
+
+        def diffusion(self, x, dw, p):
+            return 0.2 * x * dw
+
+        def initial(self, x, p):
+            return x
+
+        def source(self, x, p):
+            return x
+
+    with pytest.raises(fk.InputError, match="LogGaussian draws only its end"):
+        fk.solve(Earning(), fk.Fast(scheme=fk.LogGaussian()), steps=1)
+
+
+def test_perfect_correlation_has_a_root():
+    from feynkac.sampling.schemes.linear_law import root_of
+
+    ones = torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64)
+    deviations = torch.tensor([0.2, 0.3, 0.25], dtype=torch.float64)
+    column = ones * deviations
+    covariance = column[:, None] * column
+    found = root_of(covariance.unsqueeze(0)).squeeze(0)
+    torch.testing.assert_close(found @ found.mT, covariance, atol=1e-12, rtol=0.0)

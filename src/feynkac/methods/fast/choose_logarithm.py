@@ -1,6 +1,6 @@
 r"""Whether the network gives ln u in place of u:
 
-    u > 0.1 wherever it is looked at,   √V ln(u/M) > 1,   labels with a relative noise ε < 0.1,
+    u > 0.1 wherever it is looked at,   √V ln(u/M) > 1,   labels with a relative noise ε < 0.05,
 
 M the unit of u (`reduction.py`). Then errors relative to 1 + |u| are errors of ln u, and those of
 populations from a thousand to a million, or of moments of prices, count alike. Labels must be
@@ -20,7 +20,8 @@ from feynkac.sampling.generators import make_generator
 INPUTS = 128
 LEAST = 0.1
 WIDE = 1.0  # standard deviation of ln u; a factor of 32 if it is uniform
-NOISE = 0.1
+NOISE = 0.05  # everywhere; fewer paths may double it later
+FARTHEST = 2.7  # of 128 normals, in deviations
 
 
 def spans_decades(family: Family, reduction: Reduction, labels: PathData | Grid) -> bool:
@@ -39,8 +40,9 @@ def _from(family: Family, labels: PathData | Grid) -> tuple[Tensor, Tensor, floa
     generator = make_generator(0, "logarithm")
     if isinstance(labels, Grid):
         inputs = grouped_inputs(family.domain, INPUTS // 4, 4, generator)
-        return inputs.flatten(0, -2), read_grid(family, labels, inputs).value.reshape(-1, 1), 0.0
+        value = read_grid(family, labels, inputs).value.reshape(-1, 1)
+        return inputs.flatten(0, -2).float(), value.float(), 0.0
     batch = labels.repeated(INPUTS, 2, generator)
     one, other = batch.values[::2], batch.values[1::2]
-    noise = ((one - other) / (one + other).abs()).square().mean().sqrt() * 2.0**0.5
+    noise = ((one - other) / (one + other)).abs().amax() * 2.0**0.5 / FARTHEST
     return batch.inputs[::2], torch.minimum(one, other), float(noise)

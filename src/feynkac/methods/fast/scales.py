@@ -20,7 +20,7 @@ from feynkac.training.objective import Batch
 
 SMALLEST_SCALE = 1e-30  # of u = 0, with room for its inverse
 ROUNDING, LEAST_SCALE = 1e-5, 1e-4  # of a component's size, and of the largest scale: the least
-BESIDE = 0.3  # |ln Y − f| up to which a label is beside the network
+BESIDE = (-0.7, 1.0)  # ln Y − f of a label beside the network
 TOLD = 0.01  # the least vega, times σ, at which a label tells f
 LEAST_HEAD_SCALE, LEAST_VOLATILITY, LEAST_HEAD_SLOPE = 0.05, 0.01, 1.0
 
@@ -78,8 +78,9 @@ def as_fitted(
     slopes, values = torch.where(known, slopes / values, torch.nan), values.log()
     if f is None:
         return values, slopes, along
-    beside = (values - f).abs() < BESIDE
-    ratio = (values - f).clamp(-BESIDE, BESIDE).exp()
+    away = values - f
+    beside = (away > BESIDE[0]) & (away < BESIDE[1])
+    ratio = away.clamp(*BESIDE).exp()
     return (
         torch.where(beside, f + ratio - 1.0, values),
         torch.where(beside, slopes * ratio, slopes),

@@ -7,6 +7,7 @@ users write μ and σ, and need not know. If m and s vary with time, ln S is nor
 """
 
 import functools
+from dataclasses import dataclass as plain_dataclass
 from typing import Annotated
 
 import torch
@@ -20,8 +21,10 @@ from feynkac.families.evaluating import equal, once_per_family
 from feynkac.families.family import Family, noise_dim, on_the_way, timed
 from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
-from feynkac.sampling.schemes.gaussian import Coefficients, in_pieces, vectors_of
+from feynkac.sampling.schemes.gaussian import vectors_of
+from feynkac.sampling.schemes.linear_law import Coefficients
 from feynkac.sampling.schemes.scheme import Scheme, require_free
+from feynkac.sampling.schemes.time_pieces import TimeVarying, find_pieces, in_pieces
 
 TRIALS = 32
 ENTRIES_AT_ONCE = 2**22  # of σ: memory
@@ -47,8 +50,7 @@ class Geometric(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(steps, …, m)` → `(…, d)`."""
         if isinstance(family, TimeDependent):
             wide = Params(**{name: value.double() for name, value in vars(p).items()})
-            at, h = x.double(), t.double()
-            law = in_pieces(_of_logarithms, family, at, torch.zeros_like(at), wide, h)
+            law = in_pieces(Growth(), family, x.double(), wide, t.double())
             return x * law.drawn(z).exp()
         total = z.sum(0) * (t / self.steps).sqrt()
         growth = family.drift(x, p) / x - 0.5 * relative_variance(family, x, p)
@@ -64,13 +66,22 @@ class Geometric(Scheme):
             )
 
 
-def _of_logarithms(family: Family, x: Tensor, p: Params) -> Coefficients:
-    """Those of ln S:  A = 0,  b = m − ½ Σ_j s_ij²,  σ = s."""
-    units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
-    units = units.view(len(units), *[1] * (x.ndim - 1), len(units)).expand(-1, *x.shape[:-1], -1)
-    noise = (family.diffusion(x.unsqueeze(0), units, p) / x).movedim(0, -1)
-    constant = family.drift(x, p) / x - 0.5 * noise.square().sum(-1)
-    return Coefficients(torch.zeros_like(noise @ noise.mT), constant, noise)
+@plain_dataclass(frozen=True)
+class Growth(TimeVarying):
+    """ln(S/x):  A = 0,  b = m − ½ Σ_j s_ij²,  σ = s."""
+
+    def start(self, x: Tensor) -> Tensor:
+        """0."""
+        return torch.zeros_like(x)
+
+    def coefficients(self, family: Family, x: Tensor, p: Params) -> Coefficients:
+        """From m and s at x."""
+        units = torch.eye(noise_dim(family), dtype=x.dtype, device=x.device)
+        units = units.view(len(units), *[1] * (x.ndim - 1), len(units))
+        waves = units.expand(-1, *x.shape[:-1], -1)
+        noise = (family.diffusion(x.unsqueeze(0), waves, p) / x).movedim(0, -1)
+        constant = family.drift(x, p) / x - 0.5 * noise.square().sum(-1)
+        return Coefficients(torch.zeros_like(noise @ noise.mT), constant, noise)
 
 
 def relative_variance(family: Family, x: Tensor, p: Params) -> Tensor:
@@ -145,5 +156,6 @@ def is_geometric(family: Family) -> bool:
     for state in (x, torch.where(away > 0.0, away * up, away).exp() * x):
         both = (family.drift(state, p).expand_as(x), family.diffusion(state, dw, p).expand_as(x))
         ratios.append(torch.cat(both, dim=-1) / torch.cat([state, state], dim=-1))
-    first, second = ratios
-    return equal(first, second)
+    if not equal(*ratios):
+        return False
+    return not isinstance(family, TimeDependent) or find_pieces(family, Growth()) is not None

@@ -24,16 +24,18 @@ from feynkac.families.point import Params
 from feynkac.sampling.generators import make_generator
 from feynkac.sampling.schemes.gaussian import (
     MOST_CORRELATED,
-    Coefficients,
     can_be_drawn,
-    coefficients_of,
-    in_pieces,
     is_affine_at,
-    transition,
-    unit_vectors,
     vectors_of,
 )
-from feynkac.sampling.schemes.scheme import Scheme, require_free
+from feynkac.sampling.schemes.linear_law import (
+    Coefficients,
+    coefficients_of,
+    transition,
+    unit_vectors,
+)
+from feynkac.sampling.schemes.scheme import Scheme, require_end, require_free
+from feynkac.sampling.schemes.time_pieces import TimeVarying, find_pieces, in_pieces
 
 TRIALS = 32
 REACHES = (0.0, 1.0, 2.0, 4.0)  # of the law that is supposed, at which it must hold
@@ -62,18 +64,17 @@ class LogGaussian(Scheme):
         """State at time t.  Shape: x `(…, d)`, t `(…, 1)`, z `(vectors, …, m)` → `(…, d)`."""
         wide = Params(**{name: value.double() for name, value in vars(p).items()})
         logs, h = Logarithms(family, logarithms(family)), t.double()
-        start = logs.inward(x.double())
+        start = x.double()
         if isinstance(family, TimeDependent):
-            law = in_pieces(
-                lambda _, y, then: logs.coefficients(y, then), family, start, start, wide, h
-            )
+            law = in_pieces(logs, family, start, wide, h)
         else:
-            law = transition(logs.coefficients(start, wide), start, h)
+            law = transition(logs.coefficients(family, start, wide), logs.start(start), h)
         return logs.outward(law.drawn(z))
 
     def check(self, family: Family) -> None:
         """There must be coordinates whose logarithms are normal, and a normal for each."""
         require_free(family)
+        require_end(family, "LogGaussian")
         if self.vectors < vectors_of(family):
             raise InputError(
                 f"{type(family).__name__} has fewer Brownian motions than coordinates; "
@@ -88,7 +89,7 @@ class LogGaussian(Scheme):
 
 
 @plain_dataclass(frozen=True)
-class Logarithms:
+class Logarithms(TimeVarying):
     """The equation of y, with logarithms of some entries."""
 
     family: Family
@@ -97,13 +98,14 @@ class Logarithms:
     def _masks(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Which entries have logarithms, and c, 1 for others.  Shape: `(d,)` both."""
         law = self.family.domain.measures["x"]
-        ends = torch.tensor([law.low, law.high], dtype=like.dtype, device=like.device)
+        ends = torch.tensor([law.low, law.high], dtype=torch.float64)  # units may be extreme
         taken = torch.zeros_like(ends[0], dtype=torch.bool)
         taken[list(self.entries)] = True
-        middle = torch.where(taken, ends.prod(0), 1.0).sqrt()
-        return taken.expand(like.shape[-1]), middle.expand(like.shape[-1])
+        middle = torch.where(taken, ends.clamp_min(0.0).sqrt().prod(0), 1.0)
+        size = like.shape[-1]
+        return taken.to(like.device).expand(size), middle.to(like).expand(size)
 
-    def inward(self, x: Tensor) -> Tensor:
+    def start(self, x: Tensor) -> Tensor:
         """y.  Shape: `(…, d)` both."""
         taken, middle = self._masks(x)
         return torch.where(taken, (torch.where(taken, x, 1.0) / middle).log(), x)
@@ -131,9 +133,9 @@ class Logarithms:
         state = self.outward(x)
         return self.family.diffusion(state, dw, p) / self._unit(state)
 
-    def coefficients(self, y: Tensor, p: Params) -> Coefficients:
+    def coefficients(self, family: Family, x: Tensor, p: Params) -> Coefficients:
         """Of the equation of y."""
-        return coefficients_of(self, noise_dim(self.family), y, p)
+        return coefficients_of(self, noise_dim(family), x, p)
 
 
 @once_per_family
@@ -153,7 +155,11 @@ def logarithms(family: Family) -> tuple[int, ...]:
     x, t, p = family.domain.split(inputs)
     now = on_the_way(family, p, t)
     entries = _proportional(family, x, now)
-    return entries if entries and _is_normal(Logarithms(family, entries), x, t, now) else ()
+    logs = Logarithms(family, entries)
+    if not entries or not _is_normal(logs, x, t, now):
+        return ()
+    known = not isinstance(family, TimeDependent) or find_pieces(family, logs) is not None
+    return entries if known else ()
 
 
 def _proportional(family: Family, x: Tensor, p: Params) -> tuple[int, ...]:
@@ -173,9 +179,9 @@ def _proportional(family: Family, x: Tensor, p: Params) -> tuple[int, ...]:
 
 def _is_normal(logs: Logarithms, x: Tensor, t: Tensor, p: Params) -> bool:
     """Whether coefficients are affine wherever paths go if they are: up to four times as far."""
-    generator, start = make_generator(1, "logarithms"), logs.inward(x)
+    generator, start = make_generator(1, "logarithms"), logs.start(x)
     dw = torch.randn(len(x), noise_dim(logs.family), generator=generator, dtype=x.dtype)
-    given = logs.coefficients(start, p)
+    given = logs.coefficients(logs.family, x, p)
     if not can_be_drawn(given, start, t):
         return False
     for share in TIMES:

@@ -11,7 +11,14 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from feynkac.errors import InputError
-from feynkac.families.capabilities import Reflected
+from feynkac.families.capabilities import (
+    Absorbing,
+    ConstantDiscount,
+    Discount,
+    Reflected,
+    Source,
+    TimeDependent,
+)
 from feynkac.families.family import Family
 from feynkac.families.point import Params
 from feynkac.parts import Part
@@ -57,6 +64,23 @@ class Scheme(Part):
     @abstractmethod
     def check(self, family: Family) -> None:
         """Raise `InputError` if this scheme cannot simulate `family`."""
+
+
+def require_end(family: Family, scheme: str) -> None:
+    """Refuse families whose labels depend on the whole path, where only its end is drawn.
+
+    Example:
+        >>> from feynkac.families.models.black_scholes import BlackScholes
+        >>> require_end(BlackScholes(), "Gaussian")
+    """
+    discounted = isinstance(family, Discount)
+    varying = discounted and not isinstance(family, ConstantDiscount)
+    late = discounted and isinstance(family, TimeDependent)
+    if varying or late or isinstance(family, Source | Absorbing):
+        raise InputError(
+            f"what paths of {type(family).__name__} earn depends on the whole path, and {scheme} "
+            "draws only its end; use ExtrapolatedEuler(steps=16)."
+        )
 
 
 def require_free(family: Family) -> None:
