@@ -191,6 +191,8 @@ def site(tmp_path_factory):
     for name in ("docs", "src"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "benchmarks").mkdir()
+    shutil.copy(ROOT / "benchmarks/griffe_examples.py", folder / "benchmarks")
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "site"

@@ -79,7 +79,10 @@ def __getattr__(name: str) -> Any:
     if name == "plot":
         return import_module("feynkac.plotting")
     if name not in _HOMES:
-        raise AttributeError(f"module 'feynkac' has no attribute {name!r}")
+        from feynkac.suggestions import did_you_mean
+
+        hint = "" if name.startswith("_") else did_you_mean(name, __all__)
+        raise AttributeError(f"module 'feynkac' has no attribute {name!r}.{hint}")
     return getattr(import_module(f"feynkac.{_HOMES[name]}"), name)
 
 

@@ -129,7 +129,7 @@ function Shown(props: ShownProps) {
   if (!source.server || state.view === "curve") return <CurveView {...props} />;
   if (state.view === "errors") return <ErrorsView {...props} />;
   if (state.view === "calibrate") return <CalibrateView key={props.solution.id} {...props} />;
-  return <TrainingView source={source} run={state.run} theme={props.theme} onRun={(run) => props.onState({ run })} onSolution={props.onSolution} />;
+  return <TrainingView source={source} run={state.run || props.solution.run || ""} theme={props.theme} onRun={(run) => props.onState({ run })} onSolution={props.onSolution} />;
 }
 
 function Empty({ source, theme, onSolution }: Pick<ShownProps, "source" | "theme" | "onSolution">) {

@@ -109,11 +109,12 @@ function Drop({ onFile, sheet }: { onFile: (file: File | undefined) => void; she
 
 /** What the sheet leaves open: whole variables, or single numbers. */
 function candidates(solution: Solution, sheet: Sheet): string[] {
-  const given = new Set(Object.keys(sheet.columns).map((name) => name.replace(/\[.*/, "")));
-  const order = (name: string) => (name === "x" || name === "t" ? 1 : 0);
+  const given = new Set(Object.keys(sheet.columns));
+  const begun = new Set([...given].map((name) => name.replace(/\[.*/, "")));
+  const order = (name: string) => (/^[xt]\b/.test(name) ? 1 : 0);
   return solution.variables
     .filter((v) => !v.fixed && !given.has(v.name))
-    .map((v) => v.name)
+    .flatMap((v) => (begun.has(v.name) ? v.entries.filter((entry) => !given.has(entry)) : [v.name]))
     .toSorted((a, b) => order(a) - order(b));
 }
 
@@ -121,7 +122,7 @@ function request(solution: Solution, state: State, sheet: Sheet, free: string[],
   const given = new Set(Object.keys(sheet.columns));
   const known: Record<string, any> = {};
   for (const entry of entriesOf(solution)) {
-    if (free.includes(entry.variable) || given.has(entry.variable) || given.has(entry.name) || entry.fixed) continue;
+    if (free.includes(entry.variable) || free.includes(entry.name) || given.has(entry.variable) || given.has(entry.name) || entry.fixed) continue;
     known[entry.name] = state.point[entry.column]!;
   }
   for (const name of given) if (name !== "value" && name !== "noise") known[name] = sheet.columns[name]!;

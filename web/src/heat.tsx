@@ -71,7 +71,7 @@ function at({ points, log }: HeatAxis, fraction: number): number {
 
 function frame(canvas: HTMLCanvasElement) {
   const { clientWidth: width, clientHeight: height } = canvas;
-  const right = width < 480 ? 66 : RIGHT;
+  const right = width < 480 ? 84 : RIGHT;
   const left = width < 480 ? 54 : LEFT;
   return { left, top: TOP, width: width - left - right, height: height - TOP - BOTTOM, right };
 }
@@ -183,7 +183,8 @@ export function niceTicks({ points, log }: HeatAxis, count: number): number[] {
   const found: number[] = [];
   if (log) {
     for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) {
-      found.push(...[1, 2, 5].map((m) => Number((m * 10 ** e).toPrecision(6))));
+      const parts = high > 1e4 * low ? [1] : [1, 2, 5];
+      found.push(...parts.map((m) => Number((m * 10 ** e).toPrecision(6))));
     }
     return found.filter((v) => v >= low && v <= high);
   }
@@ -191,7 +192,7 @@ export function niceTicks({ points, log }: HeatAxis, count: number): number[] {
   const size = 10 ** Math.floor(Math.log10(raw));
   const step = size * ([1, 2, 5, 10].find((m) => m * size >= raw) ?? 10);
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
-  return found;
+  return found.length > 1 || count > 8 ? found : niceTicks({ label: "", points, log }, count + 1);
 }
 
 function axes(ctx: CanvasRenderingContext2D, box: Frame, { x, y }: Props): void {
@@ -231,7 +232,8 @@ function bar(ctx: CanvasRenderingContext2D, box: Frame, [low, high]: [number, nu
   const marks = [0, 0.25, 0.5, 0.75, 1].map((f) => low + f * (high - low));
   marks.forEach((v, i) => {
     const y = box.top + (1 - i / 4) * box.height;
-    ctx.fillText(short(v, 3), left + 18, Math.min(box.top + box.height - 6, Math.max(box.top + 6, y)));
+    const name = short(v, 3);
+    ctx.fillText(name.length > 6 ? short(v, 2) : name, left + 18, Math.min(box.top + box.height - 6, Math.max(box.top + 6, y)));
   });
   ctx.font = `600 12px ${css("--font")}`;
   ctx.textAlign = "right";

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { css } from "./colour";
 import { short, ticks } from "./format";
+import { niceTicks } from "./heat";
 import type { Numbers } from "./types";
 
 export interface Line {
@@ -104,6 +105,8 @@ function options(props: Props, width: number, extras: { current: Extras }): uPlo
   });
   const logAxis = (label: string): uPlot.Axis => ({
     ...axis(label),
+    splits: (u, _, low, high) => niceTicks({ label, points: [low, high], log: true }, 5),
+    filter: (_, splits) => splits,
     values: (_, splits) => splits.map((v) => (v === null ? "" : short(v, 3))),
   });
   return {
@@ -118,7 +121,7 @@ function options(props: Props, width: number, extras: { current: Extras }): uPlo
       bind: { click: (u) => () => (pick(u, extras.current), null) },
     },
     scales: {
-      x: { time: false, distr: props.logX ? 3 : 1 },
+      x: { time: false, distr: props.logX ? 3 : 1, ...(props.logX ? { range: (_: uPlot, low: number, high: number): [number, number] => [low, high] } : {}) },
       y: { distr: props.logY ? 3 : 1, range: props.logY ? undefined! : (u, low, high) => widened(low, high, extras.current.bars) },
     },
     axes: [

@@ -14,6 +14,7 @@ from torch import Tensor
 from feynkac.analysis.chunks import over_rows
 from feynkac.analysis.partials import Map, has_slope
 from feynkac.analysis.quoted_errors import read_quote
+from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.family import Family
 from feynkac.families.shapes import Shape, Shaped
@@ -49,8 +50,8 @@ class Violations:
         return self.share == 0.0
 
 
-@dataclass(frozen=True)
-class ShapeReport:
+@dataclass(frozen=True, repr=False)
+class ShapeReport(Shown):
     """All shapes of a family, one after the other; see `solution.shape()`.
 
     Example:
@@ -67,6 +68,11 @@ class ShapeReport:
         """As plain numbers."""
         return {"tolerance": self.tolerance, "shapes": [vars(row) for row in self.rows]}
 
+    def card(self) -> Card:
+        """The sentence, and the share of violations of each shape."""
+        rows = {f"u {row.sentence}": _violated(row) for row in self.rows}
+        return Card(f"Shapes: {self.summary}", rows=rows)
+
     @property
     def summary(self) -> str:
         """One sentence for a reader in a hurry."""
@@ -78,6 +84,10 @@ class ShapeReport:
             f"{len(bad)} of {len(self.rows)} shapes are violated somewhere; the largest violation "
             f"is {worst.largest:.2g} (u {worst.sentence}), at {worst.share:.2%} of the inputs."
         )
+
+
+def _violated(row: Violations) -> str:
+    return "kept" if row.kept else f"violated at {row.share:.2%}, by at most {row.largest:.2g}"
 
 
 def check_shape(

@@ -12,6 +12,7 @@ from feynkac.families.measures.measure import Measure
 from feynkac.sketches import curve
 
 POINTS = 61
+MOST_ENTRIES = 4  # of a vector whose ranges are listed
 
 
 def ranges(measures: Mapping[str, Measure]) -> dict[str, str]:
@@ -20,16 +21,24 @@ def ranges(measures: Mapping[str, Measure]) -> dict[str, str]:
     Example:
         >>> ranges({"x": Box(9, 10, shape=(3,)), "t": Box(0, 1)})
         {'x': '9 … 10, shape (3,)', 't': '0 … 1'}
+        >>> ranges({"x": Box([80, 0.01], [120, 0.1])})
+        {'x': '80 … 120; 0.01 … 0.1'}
     """
     return {name: _range(measure) for name, measure in measures.items()}
 
 
 def _range(measure: Measure) -> str:
-    low, high = min(measure.low), max(measure.high)
-    span = f"{low:g}" if low == high else f"{low:g} … {high:g}"
-    shape = f", shape {measure.shape}" if measure.shape else ""
+    """Entry by entry where few of them differ."""
+    spans = [_span(*ends) for ends in zip(measure.low, measure.high, strict=True)]
     law = "" if isinstance(measure, Box) else f", {type(measure).__name__}"
-    return f"{span}{shape}{law}"
+    if len(set(spans)) > 1 and len(spans) <= MOST_ENTRIES:
+        return "; ".join(spans) + law
+    shape = f", shape {measure.shape}" if measure.shape else ""
+    return f"{_span(min(measure.low), max(measure.high))}{shape}{law}"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} … {high:g}"
 
 
 def domain_card(measures: Mapping[str, Measure]) -> Card:

@@ -67,7 +67,7 @@ def print_table(
         table.add_column(
             column,
             justify="left" if i == 0 or cut else "right",
-            no_wrap=cut,
+            no_wrap=cut or i == 0,
             overflow="ellipsis" if cut else "fold",
         )
     width = None if sys.stdout.isatty() else 120

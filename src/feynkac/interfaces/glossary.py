@@ -4,6 +4,12 @@ from collections.abc import Iterator, Sequence
 
 GLOSSARY = {
     "L1 error": "mean of |network − u| / (1 + |u|) over random inputs (paper, Eq. 9)",
+    "L1, Eq. (9)": "mean of |network − u| / (1 + |u|) over random inputs of the box",
+    "absolute, relative": "mean of |network − u|, and that in standard deviations of u",
+    "volatility bp (99 %)": "error of implied volatility in basis points, median and 99 % quantile",
+    "certified": "inputs at which a certificate shows |network − u| ≤ 0.001 (1 + |u|)",
+    "shapes": "inputs that keep the shape (monotone, convex, …) that is violated most",
+    "s": "seconds of training",
     "L2 error": "root mean square of the same",
     "reference": "what the network is compared with: closed form, grid or paths",
     "inputs": "points (x, t, parameters) drawn from the domain to measure this",

@@ -8,6 +8,7 @@ import typer
 from feynkac.errors import InputError
 from feynkac.interfaces.application import Json, app, guarded, print_json
 
+WORDS = ("L1, Eq. (9)", "absolute, relative", "volatility bp (99 %)", "certified", "shapes", "s")
 RUNS = Path("runs/library")
 """Where trainings of the library are kept."""
 
@@ -68,7 +69,7 @@ def _show(records: list[dict[str, Any]], folder: Path, size: int, as_json: bool)
 
     if as_json:
         return print_json({"folder": str(folder), "bytes": size, "solutions": records})
-    return print_table(f"{folder}, {size / 1e6:.1f} MB", *table(records))
+    return print_table(f"{folder}, {size / 1e6:.1f} MB", *table(records), words=WORDS)
 
 
 def _announce(text: str) -> None:

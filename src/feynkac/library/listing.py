@@ -62,7 +62,8 @@ def _volatility(errors: dict[str, Any]) -> str:
     """Median and 99 % quantile, of calls and puts on one asset."""
     if errors.get("volatility_median_bp") is None:
         return "–"
-    return f"{errors['volatility_median_bp']:.2g} ({errors['volatility_99_bp']:.2g})"
+    median, far = (number(errors[f"volatility_{which}_bp"]) for which in ("median", "99"))
+    return f"{median} ({far})"
 
 
 def _shapes(report: dict[str, Any] | None) -> str:

@@ -209,7 +209,7 @@ def draw(view: View, line: Mapping[str, Any], curves: AllCurves) -> Figure:
         title = name if name != FLAT else f"{name} (ReLU networks have none)"
         axes.set(title=title, xlabel=symbol(view.along))
         axes.set_ylabel("error" if view.error else "value")
-    figure.axes[0].legend()
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.suptitle(view.title)
     return figure
 

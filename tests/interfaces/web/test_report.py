@@ -63,13 +63,14 @@ def test_a_report_says_what_the_run_knows(runs):
     solution = fk.load(runs[0])
     data = report_data(solution, QUICK, lambda fraction: None)
     tables = {table["title"]: table for table in data["tables"]}
-    assert set(tables) == {"Errors of u", "Values and derivatives", "Certificates"}
+    assert set(tables) == {"Errors of u", "Values and derivatives", "Certificates", "Shapes"}
     assert [row[0] for row in tables["Values and derivatives"]["rows"]][:3] == [
         "value",
         "delta",
         "gamma",
     ]
     assert len(tables["Certificates"]["rows"]) == 8
+    assert len(tables["Shapes"]["rows"]) == len(solution.shape(16).rows)
     assert data["error_map"]["inputs"] == 16
     assert [curve["slice"]["over"][0]["name"] for curve in data["curves"]] == list(AT)
     assert data["history"] == solution.manifest.history

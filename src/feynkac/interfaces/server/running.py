@@ -108,7 +108,7 @@ def serve(
         config = uvicorn.Config(
             app,
             http=BoundedProtocol,
-            loop="uvloop",
+            loop="auto",
             ws="none",
             log_level="warning",
             access_log=False,

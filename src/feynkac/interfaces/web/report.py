@@ -13,6 +13,7 @@ from feynkac.analysis.rounding import FLOAT32, number, to_digit
 from feynkac.errors import InputError
 from feynkac.exporting.weights import weights_record
 from feynkac.families.family import outputs
+from feynkac.families.shapes import Shaped
 from feynkac.files import write_atomically
 from feynkac.interfaces.console import error_rows
 from feynkac.interfaces.server.requests import Axis, CertifyBody, GreeksBody, SliceBody
@@ -29,6 +30,7 @@ SECONDS = 0.2  # for each of these
 SLOPES = 8  # derivatives in the table of their errors
 SAMPLE = 500  # inputs of that table
 CHECKED = 8  # inputs in the table of certificates
+SHAPE_INPUTS = 2000  # at which shapes are looked at
 
 Data = dict[str, Any]
 Step = Callable[[float], None]
@@ -63,6 +65,7 @@ def report_data(solution: Solution, effort: Effort, report: Step) -> Data:
     tables = [_errors(solution, effort.error_inputs, lambda f: report(0.4 * f))]
     tables += _slopes(served)
     tables.append(_certificates(served))
+    tables += _shapes(solution)
     report(0.5)
     curves = _curves(served)
     report(0.7)
@@ -157,6 +160,21 @@ def _certificates(served: Served) -> Data:
     sure = f"{100 * found[0]['confidence']:g} %"
     note = f"Independent simulations at random inputs, each with its interval of {sure} confidence."
     return _table(f"Certificates{_of_first(served)}", columns, rows, note)
+
+
+def _shapes(solution: Solution) -> list[Data]:
+    """Whether u is monotone, convex or bounded as its family says, if it says so."""
+    if not isinstance(solution.family, Shaped) or outputs(solution.family) > 1:
+        return []
+    found = solution.shape(SHAPE_INPUTS)
+    rows = [
+        [f"u {row.sentence}", f"{row.share:.2%}", number(row.mean), number(row.largest)]
+        for row in found.rows
+    ]
+    columns = ["shape", "violated at", "mean violation", "largest"]
+    least = f"{found.tolerance:g} (1 + |u|)"
+    note = f"{SHAPE_INPUTS} random inputs; sizes in units of u, counted above {least}."
+    return [_table("Shapes", columns, rows, note)]
 
 
 def _short_point(at: Data) -> str:

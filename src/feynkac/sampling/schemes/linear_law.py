@@ -82,6 +82,7 @@ def moments(given: Coefficients, x: Tensor, t: Tensor) -> tuple[Tensor, Tensor, 
 
 
 def is_diagonal(matrix: Tensor) -> bool:
+    """Whether all other entries are zero."""
     return not (matrix - matrix.diagonal(dim1=-2, dim2=-1).diag_embed()).any()
 
 
