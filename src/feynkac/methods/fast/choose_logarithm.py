@@ -17,7 +17,7 @@ from feynkac.methods.fast.path_data import PathData
 from feynkac.networks.reduction import Reduction
 from feynkac.sampling.generators import make_generator
 
-INPUTS = 128
+FIRST_INPUTS, INPUTS = 16, 128  # a few tell of most families that they do not
 LEAST = 0.1
 WIDE = 1.0  # standard deviation of ln u; a factor of 32 if it is uniform
 NOISE = 0.05  # everywhere; fewer paths may double it later
@@ -28,21 +28,25 @@ def spans_decades(family: Family, reduction: Reduction, labels: PathData | Grid)
     """By a few labels of paths, or values on the grid."""
     if outputs(family) > 1:
         return False
-    with torch.no_grad():
-        inputs, values, noise = _from(family, labels)
+    return all(_spans(family, reduction, labels, count) for count in (FIRST_INPUTS, INPUTS))
+
+
+@torch.no_grad()
+def _spans(family: Family, reduction: Reduction, labels: PathData | Grid, count: int) -> bool:
+    inputs, values, noise = _from(family, labels, count)
     if not bool((values > LEAST).all()) or not bool(values.isfinite().all()) or noise > NOISE:
         return False
     return bool((values / reduction.unit(inputs)).log().std() > WIDE)
 
 
-def _from(family: Family, labels: PathData | Grid) -> tuple[Tensor, Tensor, float]:
+def _from(family: Family, labels: PathData | Grid, count: int) -> tuple[Tensor, Tensor, float]:
     """Inputs `(N, dim)`, values `(N, 1)` and their relative noise."""
     generator = make_generator(0, "logarithm")
     if isinstance(labels, Grid):
-        inputs = grouped_inputs(family.domain, INPUTS // 4, 4, generator)
+        inputs = grouped_inputs(family.domain, count // 4, 4, generator)
         value = read_grid(family, labels, inputs).value.reshape(-1, 1)
         return inputs.flatten(0, -2).float(), value.float(), 0.0
-    batch = labels.repeated(INPUTS, 2, generator)
+    batch = labels.repeated(count, 2, generator)
     one, other = batch.values[::2], batch.values[1::2]
     noise = ((one - other) / (one + other)).abs().amax() * 2.0**0.5 / FARTHEST
     return batch.inputs[::2], torch.minimum(one, other), float(noise)
