@@ -233,6 +233,6 @@ CLOSING = (
     "`--seeds 0-3` the paper's seeds; each page has the command that makes it, unless an earlier "
     "version made it. The seconds are those of "
     "trainings and numbers whenever they were made; – where a page is older than their record. "
-    "Tables 1 and 4 show the fast method before its networks used symmetries; the README has newer "
+    "Table 4 shows the fast method before its networks used symmetries; the README has newer "
     "figures.",
 )
