@@ -124,7 +124,7 @@ def _paper_rows(table: ErrorTable, lines: Sequence[Mapping[str, Any]]) -> list[t
                 f"{published.step:,}{here}",
                 _pair(*published.l1, 4),
                 _pair(*published.seconds, 0),
-                spread(line["l1"]) if line else "",
+                short_spread(line["l1"]) if line else "",
                 spread(line["seconds"], 0) if line else "",
             )
         )
