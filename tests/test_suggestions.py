@@ -1,5 +1,6 @@
 """What was meant by a mistyped name, in every place that takes names."""
 
+import pandas
 import pytest
 
 import feynkac as fk
@@ -27,8 +28,13 @@ PLACES = {
     "families by name": lambda: fk.solve("black-schole"),
     "methods": lambda: fk.solve(fk.BlackScholes(), "fsat"),
     "inputs": lambda: fk.BlackScholes().domain.join({"x": 9.5, "t": 0.5, "sgima": 1, "strike": 11}),
+    "options beside inputs": lambda: fk.pretrained("black-scholes").table(
+        pandas.DataFrame({"x": [9.5]}), greek=True, t=0.5, sigma=0.3, strike=11.0
+    ),
     "single entries": lambda: fk.BasketPut().domain.place("sgima[0, 0, 0]"),
     "other domains": lambda: fk.BlackScholes().on(strik=11.0),
+    "fields of a family": lambda: fk.Heston(paoff=fk.Payoff("put")),
+    "fields of a method": lambda: fk.Fast(batchsize=64),
     "points of the shell": lambda: parse_domain("sgima=0.1:0.2", fk.BlackScholes().domain),
     "schemes of the shell": lambda: parse_scheme("milstien:3"),
     "fields of the shell": lambda: parse_family("rainbow", None, ["pay_off=put"]),
@@ -45,6 +51,9 @@ def test_every_place_that_takes_names_proposes_one(place):
         "other domains": "strike",
         "schemes of the shell": "milstein",
         "fields of the shell": "payoff",
+        "fields of a family": "payoff",
+        "fields of a method": "batch_size",
+        "options beside inputs": "greeks",
     }.get(place, "sigma")
-    with pytest.raises(InputError, match=rf"Did you mean '{meant}'\?"):
+    with pytest.raises((InputError, TypeError), match=rf"Did you mean '{meant}'\?"):
         PLACES[place]()

@@ -202,3 +202,14 @@ def test_records_that_came_with_the_package_are_whole():
         assert unseal(seal(record)) == record
         assert pretrained(name).manifest.steps == record["steps"]
     assert shelf.size <= 8_000_000
+
+
+def test_greeks_of_heston_are_named_by_entries_of_the_state():
+    heston = pretrained("heston")
+    at = {"x": [1.0, 0.04], "t": 0.5, "rate": 0.02, "strike": 1.0, **DAX}
+    found = heston.greeks(**at)
+    slopes = heston.grad("x", **at)
+    assert found["delta"] == pytest.approx(slopes[0].item(), rel=1e-5)
+    assert found["vega"] == pytest.approx(slopes[1].item(), rel=1e-5)
+    assert found["decay"] == -heston.grad("t", **at)
+    assert set(found) == {"delta", "gamma", "vega", "vanna", "decay"}  # theta, rho: parameters

@@ -41,10 +41,11 @@ from feynkac.families.domain import Domain
 from feynkac.families.measures.sampled import Sampled
 from feynkac.families.point import Params, at_time
 from feynkac.families.portrait import family_card, picture_along
+from feynkac.suggestions import KnownKeywords
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Family(ABC):
+class Family(KnownKeywords, ABC):
     """A family of PDEs indexed by γ. Subclass it as a frozen dataclass.
 
     Shape: x `(…, d)`, dw `(…, d)`, parameters as in `Params`; any leading axes. A formula may
@@ -86,14 +87,14 @@ class Family(ABC):
             once.__set_name__(cls, "domain")
             cls.domain = once  # type: ignore[assignment]
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+    def __new__(cls, *args: Any, **named: Any) -> Self:
         if missing := getattr(cls, "__abstractmethods__", None):
             raise InputError(
                 f"{cls.__name__} lacks {', '.join(sorted(missing))}: a family defines domain, "
                 "drift(x, p), diffusion(x, dw, p) and initial(x, p)."
             )
         _require_steps(cls)
-        return super().__new__(cls)
+        return super().__new__(cls, *args, **named)
 
     @property
     @abstractmethod

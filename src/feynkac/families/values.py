@@ -16,6 +16,7 @@ from feynkac.suggestions import did_you_mean
 
 At = Mapping[str, Any] | None
 """Values of variables by name, or none but those given as keywords."""
+OPTIONS = ("greeks", "extrapolate")  # what else may stand beside variables, and be mistyped
 PLAIN = (list, tuple, int, float, complex, str, np.generic)
 """What is no series of a data frame."""
 
@@ -65,7 +66,7 @@ def as_variables(values: Mapping[str, Any], measures: Mapping[str, Measure]) -> 
     if unknown or missing:
         parts = [f"unknown: {', '.join(unknown)}"] * bool(unknown)
         parts += [f"missing: {', '.join(missing)}"] * bool(missing)
-        meant = did_you_mean(unknown[0], missing or measures) if unknown else ""
+        meant = did_you_mean(unknown[0], [*(missing or measures), *OPTIONS]) if unknown else ""
         raise InputError(f"expected the inputs {', '.join(measures)}; {'; '.join(parts)}.{meant}")
     return {
         name: _whole(law, wholes.get(name), entries[name])

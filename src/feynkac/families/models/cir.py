@@ -29,7 +29,7 @@ from feynkac.families.shapes import Bounded, Convex, Monotone, Shape, Shaped
 
 @dataclass(frozen=True)
 class Cir(Family, Discount, OwnSteps, ClosedForm, NamedGreeks, Shaped):
-    """Price of a zero-coupon bond; inputs x (the short rate), t, kappa, theta, sigma.
+    """Zero-coupon bond, square-root short rate; inputs x (the rate), t, kappa, theta, sigma.
 
     Example:
         >>> f = Cir()

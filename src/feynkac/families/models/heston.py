@@ -21,12 +21,21 @@ small ν, κ or t: with q = z(z + i), b = κ − iρνz, d² = b² + ν²q,
     E = (1 − e^{−dt})/2d,   w = −ν² q E/(b + d).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from feynkac.families.capabilities import ClosedForm, ConditionalMean, OwnSteps, Pays, Rate
+from feynkac.families.capabilities import (
+    ClosedForm,
+    ConditionalMean,
+    NamedGreeks,
+    OwnSteps,
+    Pays,
+    Rate,
+)
 from feynkac.families.domain import Domain
 from feynkac.families.family import Family
 from feynkac.families.formulas.correlation import halves, pair
@@ -34,17 +43,28 @@ from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.lewis import expectation
 from feynkac.families.formulas.safe_root import positive, root
 from feynkac.families.formulas.square_root import constants, transition
+from feynkac.families.greek import Greek
 from feynkac.families.measures.box import Box
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 from feynkac.families.quoted import Quote, Quoted, vanilla
 from feynkac.families.shapes import Convex, Monotone, Shape, Shaped, quoted_shapes, strike_shapes
 
+GREEKS: Mapping[str, Greek] = {
+    "delta": Greek(("x[0]",)),
+    "gamma": Greek(("x[0]", "x[0]")),
+    "vega": Greek(("x[1]",)),
+    "vanna": Greek(("x[0]", "x[1]")),
+    "decay": Greek(("t",), sign=-1.0),
+}
+"""Vega is the slope in x[1]; theta and rho name parameters here, so that Θ is called decay."""
 MOST_GROWTH = 80.0  # of ln S: e^80 is a number in float32
 
 
 @dataclass(frozen=True)
-class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, Shaped):
+class Heston(
+    Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, NamedGreeks, Quoted, Shaped
+):
     """European option, Heston's stochastic variance.
 
     Inputs x = (price, variance), t, kappa, theta, nu, rho, rate, strike.
@@ -58,6 +78,8 @@ class Heston(Family, OwnSteps, ConditionalMean, Rate, Pays, ClosedForm, Quoted, 
     """
 
     payoff: Payoff = Payoff("call")
+
+    greeks: ClassVar[Mapping[str, Greek]] = GREEKS
 
     @property
     def domain(self) -> Domain:

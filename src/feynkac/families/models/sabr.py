@@ -18,12 +18,14 @@ M = Σ (ρ (α_h − α)/ν + √((1 − ρ²)(A + A_h)) z₂), V = Σ (A + A_h)
 Given the path of α, F̂ is lognormal, and Black's formula is the mean of its payoff.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from feynkac.families.capabilities import ControlVariate, OwnSteps, Pays
+from feynkac.families.capabilities import ControlVariate, NamedGreeks, OwnSteps, Pays
 from feynkac.families.domain import Domain
 from feynkac.families.elastic import SCALE, Elastic
 from feynkac.families.family import Family
@@ -31,8 +33,10 @@ from feynkac.families.formulas.correlation import halves, pair
 from feynkac.families.formulas.expected_payoff import black
 from feynkac.families.formulas.power import power
 from feynkac.families.formulas.safe_root import root
+from feynkac.families.greek import Greek
 from feynkac.families.measures.box import Box
 from feynkac.families.models.cev import elastic, elastic_step
+from feynkac.families.models.heston import GREEKS
 from feynkac.families.payoff import Payoff
 from feynkac.families.point import Params
 from feynkac.families.quoted import Quote, Quoted, vanilla
@@ -40,7 +44,7 @@ from feynkac.families.shapes import Monotone, Shape, Shaped, quoted_shapes, stri
 
 
 @dataclass(frozen=True)
-class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped, Elastic):
+class Sabr(Family, OwnSteps, ControlVariate, Pays, NamedGreeks, Quoted, Shaped, Elastic):
     """European option, SABR's stochastic volatility.
 
     Inputs x = (forward price, its volatility), t, beta, nu, rho, strike.
@@ -51,6 +55,8 @@ class Sabr(Family, OwnSteps, ControlVariate, Pays, Quoted, Shaped, Elastic):
     """
 
     payoff: Payoff = Payoff("call")
+
+    greeks: ClassVar[Mapping[str, Greek]] = GREEKS
 
     @property
     def domain(self) -> Domain:

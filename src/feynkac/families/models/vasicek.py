@@ -41,7 +41,7 @@ BOND_GREEKS: Mapping[str, Greek] = {
 
 @dataclass(frozen=True)
 class Vasicek(Family, Discount, OwnSteps, AdditiveNoise, ClosedForm, NamedGreeks, Shaped):
-    """Price of a zero-coupon bond; inputs x (the short rate), t, kappa, theta, sigma.
+    """Zero-coupon bond, normal short rate; inputs x (the rate), t, kappa, theta, sigma.
 
     Example:
         >>> f = Vasicek()
