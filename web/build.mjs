@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 // What nobody here uses of uPlot, and no bundler can see: its other kinds of paths (steps, bars,
-// splines), which it hangs on its constructor, axes of dates, and its legend. That is 15 kB.
+// splines), which it hangs on its constructor, axes of dates, its legend and bands. That is 17 kB.
 const UNUSED = [
   [/\nuPlot\.assign = [^]*?(?=\nexport \{)/, ""],
   [/\nfunction genTimeStuffs\(ms\) \{[^]*?\n\}/, "\nfunction genTimeStuffs() { return [[], [], noop]; }"],
@@ -12,6 +12,9 @@ const UNUSED = [
   [/\nconst months = \[[^]*?\nconst engNames = \{[^]*?\n\};/, ""],
   [/\nfunction timeAxisVals\(tzDate, stamps\) \{[^]*?\n\}/, "\nfunction timeAxisVals() { return noop; }"],
   [/\nfunction tzDate\(date, tz\) \{[^]*?\n\}/, ""],
+  [/\n\tfunction initLegendRow\(s, i\) \{[^]*?\n\t\}/, "\n\tfunction initLegendRow() {}"],
+  [/\n\tfunction setLegend\(opts, _fire\) \{[^]*?\n\t\}/, "\n\tfunction setLegend() {}"],
+  [/\nfunction clipBandLine\([^)]*\) \{[^]*?\n\}/, "\nfunction clipBandLine() {}"],
 ];
 const lean = {
   name: "lean-uplot",

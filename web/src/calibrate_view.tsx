@@ -3,19 +3,22 @@ import { useMemo, useState } from "preact/hooks";
 import { csv, saveText } from "./download";
 import { inputMeaning, short, symbol } from "./format";
 import { useLatest } from "./latest";
-import { Problem, Tile } from "./parts";
+import { MarketView } from "./market_view";
+import { PictureButton, Problem, Tile } from "./parts";
 import { Plot } from "./plot";
 import { entriesOf } from "./points";
 import { readSheet, smiles, type Sheet } from "./sheet";
 import type { State } from "./state";
-import type { Calibration, CalibrationRequest, Solution } from "./types";
+import type { Calibration, CalibrationRequest, Numbers, Solution } from "./types";
 import type { ViewProps } from "./views";
 
 const MOST_SMILES = 12;
 const BINS = 24;
-const POSTERIOR_STEPS = 500;
+export const POSTERIOR_STEPS = 500;
 
-export function CalibrateView({ source, solution, state, theme, onState }: ViewProps) {
+export function CalibrateView(props: ViewProps) {
+  const { source, solution, state, theme, onState } = props;
+  const [market, setMarket] = useState<{ name: string; text: string } | null>(null);
   const [sheet, setSheet] = useState<Sheet | null>(null);
   const [free, setFree] = useState<string[]>([]);
   const [posterior, setPosterior] = useState(false);
@@ -29,14 +32,17 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
   const open = async (file: File | undefined) => {
     if (!file) return;
     setAsked(null);
+    setMarket(null);
+    setProblem("");
+    const text = await file.text();
     try {
-      const read = readSheet(file.name, await file.text(), solution);
-      setProblem("");
+      const read = readSheet(file.name, text, solution);
       setSheet(read);
       setFree(candidates(solution, read).slice(0, 1));
     } catch (wrong) {
       setSheet(null);
-      setProblem((wrong as Error).message);
+      if (solution.quoted) setMarket({ name: file.name, text });
+      else setProblem((wrong as Error).message);
     }
   };
   const fit = () => setAsked(wanted);
@@ -44,10 +50,17 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
     <section class="card view">
       <header class="row wrap spread">
         <h2>Calibration</h2>
-        {found && sheet && <button type="button" class="quiet" onClick={() => saveText("fit.csv", table(sheet, found))}>CSV</button>}
+        {found && sheet && (
+          <span class="row">
+            <PictureButton name="fit" />
+            <button type="button" class="quiet" onClick={() => saveText("fit.csv", table(sheet, found))}>CSV</button>
+          </span>
+        )}
       </header>
-      <Drop onFile={open} sheet={sheet} />
+      <Drop onFile={open} quoted={!!solution.quoted}
+        what={sheet ? `${sheet.name}: ${sheet.rows} quotes` : market ? market.name : "Drop a quote sheet here, or choose a file"} />
       <Problem text={problem || error} />
+      {market && <MarketView key={solution.id + market.name + market.text.length} {...props} text={market.text} />}
       {sheet && (
         <div class="row wrap spread">
           <fieldset class="row wrap">
@@ -69,27 +82,21 @@ export function CalibrateView({ source, solution, state, theme, onState }: ViewP
           </span>
         </div>
       )}
-      {found && (
-        <div class="tiles">
-          {Object.entries(found.estimate).map(([name, e]) => (
-            <Tile key={name} name={symbol(name)} value={short(e.value, 5)} note={`${short(100 * found.confidence, 3)} %: ${short(e.interval[0], 4)} … ${short(e.interval[1], 4)}`} />
-          ))}
-          <Tile name="residuals" value={short(found.residual_rms, 3)} note="root mean square" />
-        </div>
-      )}
-      {found && (
-        <button type="button" onClick={() => onState({ point: moved(solution, state.point, found), view: "curve" })}>
-          Explore at this estimate
-        </button>
-      )}
-      {sheet && <Smiles sheet={sheet} found={found} theme={theme} />}
+      {found && <Estimates found={found} {...props} residuals={found.residual_rms} unit="" />}
+      {sheet && <SheetSmiles sheet={sheet} found={found} theme={theme} />}
       {found?.posterior && <Posterior found={found} theme={theme} />}
       {[...(found?.warnings ?? []), ...(found?.posterior?.warnings ?? [])].map((warning) => <p class="hint" key={warning}>{warning}</p>)}
     </section>
   );
 }
 
-function Drop({ onFile, sheet }: { onFile: (file: File | undefined) => void; sheet: Sheet | null }) {
+interface DropProps {
+  onFile: (file: File | undefined) => void;
+  what: string;
+  quoted: boolean;
+}
+
+function Drop({ onFile, what, quoted }: DropProps) {
   const [over, setOver] = useState(false);
   return (
     <label class={`drop${over ? " over" : ""}`}
@@ -101,8 +108,11 @@ function Drop({ onFile, sheet }: { onFile: (file: File | undefined) => void; she
       }}>
       <input type="file" accept=".csv,.tsv,text/csv" aria-label="Sheet of quotes"
         onChange={(event) => onFile(event.currentTarget.files?.[0])} />
-      <strong>{sheet ? `${sheet.name}: ${sheet.rows} quotes` : "Drop a quote sheet here, or choose a file"}</strong>
-      <span class="hint">CSV with a column for each known input, “value”, and perhaps “noise”. Other inputs are taken from the sliders.</span>
+      <strong>{what}</strong>
+      <span class="hint">
+        {quoted && "A sheet as you have it: strikes and maturities beside prices or volatilities (or maturities beside yields). Or a "}
+        {quoted ? "" : "A "}CSV file with a column for each known input, “value”, and perhaps “noise”; other inputs are then taken from the sliders.
+      </span>
     </label>
   );
 }
@@ -131,7 +141,7 @@ function request(solution: Solution, state: State, sheet: Sheet, free: string[],
 }
 
 /** The point with the estimate in place of what was free. */
-function moved(solution: Solution, point: number[], found: Calibration): number[] {
+function moved(solution: Solution, point: number[], found: Pick<Calibration, "estimate">): number[] {
   const next = point.slice();
   for (const entry of entriesOf(solution)) {
     const estimate = found.estimate[entry.name] ?? found.estimate[entry.variable];
@@ -140,40 +150,82 @@ function moved(solution: Solution, point: number[], found: Calibration): number[
   return next;
 }
 
-function Smiles({ sheet, found, theme }: { sheet: Sheet; found: Calibration | null; theme: string }) {
-  const { along, groups } = useMemo(() => smiles(sheet), [sheet]);
-  const column = (values: number[], rows: number[]) => rows.map((i) => values[i]!);
-  const x = (rows: number[]) => (along ? column(sheet.columns[along]!, rows) : rows);
-  const label = along ? inputMeaning(along) : "quote";
+type EstimateProps = ViewProps & { found: Pick<Calibration, "estimate" | "confidence">; residuals: number; unit: string };
+
+/** The parameters and their intervals, and a way to look around there. */
+export function Estimates({ found, solution, state, onState, residuals, unit }: EstimateProps) {
+  return (
+    <>
+      <div class="tiles">
+        {Object.entries(found.estimate).map(([name, e]) => (
+          <Tile key={name} name={symbol(name)} value={short(e.value, 5)}
+            note={`${short(100 * found.confidence, 3)} %: ${short(e.interval[0], 4)} … ${short(e.interval[1], 4)}`} />
+        ))}
+        <Tile name="residuals" value={short(residuals, 3)} note={`${unit}root mean square`} />
+      </div>
+      <button type="button" onClick={() => onState({ point: moved(solution, state.point, found), view: "curve" })}>
+        Explore at this estimate
+      </button>
+    </>
+  );
+}
+
+export interface SmileOfQuotes {
+  title: string;
+  x: number[];
+  quotes: Numbers;
+  half?: number[] | undefined;
+  fit: Numbers | null;
+}
+
+/** Quotes with their fit, a plot each. */
+export function Smiles({ groups, x, y, theme }: { groups: SmileOfQuotes[]; x: string; y: string; theme: string }) {
   return (
     <>
       <div class="multiples">
-        {groups.slice(0, MOST_SMILES).map(({ label: title, rows }) => (
-          <figure key={title}>
-            <figcaption>{title || "Quotes"}</figcaption>
-            <Plot x={x(rows)} xLabel={label} yLabel="value" height={220} theme={theme} title={`Quotes ${title}`}
-              lines={[{ label: "fit", values: found ? column(found.fitted, rows) : rows.map(() => null), colour: "--accent" }]}
-              bars={{ label: "quotes", x: x(rows), y: column(sheet.columns.value!, rows),
-                half: sheet.columns.noise ? column(sheet.columns.noise, rows) : rows.map(() => 0), colour: "--second" }} />
+        {groups.slice(0, MOST_SMILES).map((group) => (
+          <figure key={group.title}>
+            <figcaption>{group.title}</figcaption>
+            <Plot x={group.x} xLabel={x} yLabel={y} height={220} theme={theme} title={`Quotes ${group.title}`}
+              lines={[{ label: "fit", values: group.fit ?? group.x.map(() => null), colour: "--accent" }]}
+              bars={{ label: "quotes", x: group.x, y: group.quotes, half: group.half ?? group.x.map(() => 0), colour: "--second" }} />
           </figure>
         ))}
-        {found && (
-          <figure>
-            <figcaption>Residuals, quote − fit</figcaption>
-            <Plot x={sheet.columns.value!.map((_, i) => i + 1)} xLabel="quote" yLabel="residual" height={220} theme={theme} title="Residuals"
-              lines={[{ label: "zero", values: sheet.columns.value!.map(() => 0), colour: "--muted", width: 1 }]}
-              bars={{ label: "residuals", x: sheet.columns.value!.map((_, i) => i + 1), y: sheet.columns.value!.map((v, i) => v - found.fitted[i]!),
-                half: sheet.columns.noise ?? sheet.columns.value!.map(() => 0), colour: "--second" }} />
-          </figure>
-        )}
       </div>
-      <p class="legend"><span class="key second">quotes</span>{found && <span class="key accent">fit</span>}
+      <p class="legend"><span class="key second">quotes</span>{groups[0]?.fit && <span class="key accent">fit</span>}
         {groups.length > MOST_SMILES && <span class="hint">The first {MOST_SMILES} of {groups.length} smiles.</span>}</p>
     </>
   );
 }
 
-function Posterior({ found, theme }: { found: Calibration; theme: string }) {
+/** One smile for each combination of the columns that vary least. */
+function SheetSmiles({ sheet, found, theme }: { sheet: Sheet; found: Calibration | null; theme: string }) {
+  const { along, groups } = useMemo(() => smiles(sheet), [sheet]);
+  const column = (values: number[], rows: number[]) => rows.map((i) => values[i]!);
+  const { value, noise } = sheet.columns as { value: number[]; noise?: number[] };
+  return (
+    <>
+      <Smiles x={along ? inputMeaning(along) : "quote"} y="value" theme={theme} groups={groups.map(({ label, rows }) => ({
+        title: label || "Quotes",
+        x: along ? column(sheet.columns[along]!, rows) : rows,
+        quotes: column(value, rows),
+        half: noise && column(noise, rows),
+        fit: found && column(found.fitted, rows),
+      }))} />
+      {found && (
+        <figure>
+          <figcaption>Residuals, quote − fit</figcaption>
+          <Plot x={value.map((_, i) => i + 1)} xLabel="quote" yLabel="residual" height={220} theme={theme} title="Residuals"
+            lines={[{ label: "zero", values: value.map(() => 0), colour: "--muted", width: 1 }]}
+            bars={{ label: "residuals", x: value.map((_, i) => i + 1), y: value.map((v, i) => v - found.fitted[i]!),
+              half: noise ?? value.map(() => 0), colour: "--second" }} />
+        </figure>
+      )}
+    </>
+  );
+}
+
+export function Posterior({ found, theme }: { found: Pick<Calibration, "estimate" | "posterior">; theme: string }) {
   return (
     <div class="multiples">
       {Object.entries(found.posterior!.draws).map(([name, draws]) => {

@@ -1,11 +1,10 @@
 // u or a Greek along one input, with the closed form or certified points over it.
-import { useMemo, useRef, useState } from "preact/hooks";
-import { css } from "./colour";
-import { csv, savePicture, saveText } from "./download";
+import { useMemo, useState } from "preact/hooks";
+import { csv, saveText } from "./download";
 import { inputMeaning, quantityLabel, quantityMeaning, short, symbol } from "./format";
 import { useLatest } from "./latest";
 import { useNarrow } from "./narrow";
-import { Busy, InputSelect, Problem, QuantitySelect } from "./parts";
+import { Busy, InputSelect, PictureButton, Problem, QuantitySelect } from "./parts";
 import { Plot, type Bars, type Line } from "./plot";
 import { axisPoints, entriesOf } from "./points";
 import type { ViewProps } from "./views";
@@ -17,7 +16,6 @@ const CERTIFIED = 9; // points along a curve
 const SECONDS = 0.4; // for each of them
 
 export function CurveView({ source, solution, state, onState, onEntry, theme }: ViewProps) {
-  const canvas = useRef<HTMLCanvasElement | null>(null);
   const [hover, setHover] = useState<number | null>(null);
   const { quantity, along } = state;
   const entry = entriesOf(solution).find((e) => e.name === along)!;
@@ -71,7 +69,7 @@ export function CurveView({ source, solution, state, onState, onEntry, theme }: 
           )}
         </span>
         <span class="row">
-          <button type="button" class="quiet" onClick={() => savePicture(`${name}.png`, canvas.current, css("--surface"))}>PNG</button>
+          <PictureButton name={name} />
           <button type="button" class="quiet" onClick={() => saveText(`${name}.csv`, csv({
             [along]: x, [quantity]: values, ...(truth ? { "closed form": truth } : {}),
           }))}>CSV</button>
@@ -80,7 +78,7 @@ export function CurveView({ source, solution, state, onState, onEntry, theme }: 
       <Problem text={error || certified.error} />
       <Busy on={busy}>
         <Plot x={x} lines={lines} bars={bars} xLabel={below ? "" : inputMeaning(along)} yLabel={axisLabel(quantity, of)} logX={entry.log}
-          marker={state.point[entry.column]!} height={narrow ? 230 : below ? 330 : 460} theme={theme} canvas={canvas}
+          marker={state.point[entry.column]!} height={narrow ? 230 : below ? 330 : 460} theme={theme}
           title={`${quantityLabel(quantity)} along ${along}`} onHover={setHover}
           onPick={(value) => onEntry(entry, value)} />
         <p class="legend" aria-live="off">

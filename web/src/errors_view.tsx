@@ -2,7 +2,7 @@
 import { csv, saveText } from "./download";
 import { inputMeaning, short, symbol } from "./format";
 import { useLatest } from "./latest";
-import { Problem, Tile } from "./parts";
+import { PictureButton, Problem, Tile } from "./parts";
 import { Plot } from "./plot";
 import { entriesOf, flatten } from "./points";
 import type { ErrorMap, Point, Solution } from "./types";
@@ -18,7 +18,12 @@ export function ErrorsView({ source, solution, state, theme, onState }: ViewProp
     <section class="card view" data-key={found}>
       <header class="row wrap spread">
         <h2>Error over the domain</h2>
-        {map && <button type="button" class="quiet" onClick={() => saveText(`${solution.id}-errors.csv`, table(map))}>CSV</button>}
+        {map && (
+          <span class="row">
+            <PictureButton name={`${solution.id}-errors`} />
+            <button type="button" class="quiet" onClick={() => saveText(`${solution.id}-errors.csv`, table(map))}>CSV</button>
+          </span>
+        )}
       </header>
       <Problem text={error} />
       {busy && !map && <p class="hint waiting">Simulating at 256 random inputs. This takes a few seconds, once.</p>}

@@ -22,7 +22,6 @@ interface Props {
   title: string;
   onPick: (x: number, y: number) => void;
   onHover: (where: { x: number; y: number; value: number | null } | null) => void;
-  canvas?: { current: HTMLCanvasElement | null };
 }
 
 const LEFT = 70;
@@ -36,7 +35,6 @@ export function Heat(props: Props) {
   const newest = useRef(props);
   newest.current = props;
   useLayoutEffect(() => {
-    if (props.canvas) props.canvas.current = canvas.current;
     const observer = new ResizeObserver(() => draw(canvas.current!, newest.current));
     observer.observe(canvas.current!.parentElement!);
     return () => observer.disconnect();

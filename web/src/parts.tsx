@@ -1,5 +1,6 @@
 // Small pieces that several views share.
 import type { ComponentChildren } from "preact";
+import { savePicture } from "./download";
 import { inputMeaning, quantityLabel, symbol } from "./format";
 import { entriesOf } from "./points";
 import { quantities } from "./state";
@@ -55,6 +56,13 @@ export function QuantitySelect({ solution, value, onChange }: Omit<PickProps, "l
       {greeks.length > 0 && <optgroup label="Greeks">{greeks.map(option)}</optgroup>}
       <optgroup label="First derivatives">{slopes.map(option)}</optgroup>
     </Select>
+  );
+}
+
+/** Saves the plots of the section it stands in. */
+export function PictureButton({ name }: { name: string }) {
+  return (
+    <button type="button" class="quiet" onClick={(e) => savePicture(`${name}.png`, e.currentTarget.closest("section")!)}>PNG</button>
   );
 }
 

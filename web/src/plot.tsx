@@ -41,7 +41,6 @@ interface Props {
   title: string;
   onPick?: (x: number) => void;
   onHover?: (index: number | null) => void;
-  canvas?: { current: HTMLCanvasElement | null };
 }
 
 const AXIS = 58; // width of the numbers at the left, the same for plots below each other
@@ -70,7 +69,6 @@ export function Plot(props: Props) {
   useLayoutEffect(() => {
     const made = new uPlot(options(props, host.current!.clientWidth, extras), data, host.current!);
     plot.current = made;
-    if (props.canvas) props.canvas.current = made.ctx.canvas;
     const observer = new ResizeObserver(([entry]) =>
       made.setSize({ width: Math.floor(entry!.contentRect.width), height: props.height }),
     );

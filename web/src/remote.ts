@@ -118,6 +118,7 @@ export function remoteSource(connection: Connection): Source {
       connection.get(path(solution, `error-map?inputs=256&output=${index}`), signal),
     calibrate: (solution, request, signal) =>
       connection.post(path(solution, "calibrate"), request, signal),
+    quotes: (solution, request, signal) => connection.post(path(solution, "quotes"), request, signal),
     runs: async (signal) => (await connection.get<{ runs: any }>("v1/runs", signal)).runs,
     progress: (id, after, signal) =>
       connection.get(`v1/runs/${encodeURIComponent(id)}/progress?after=${after}`, signal),

@@ -1,7 +1,7 @@
 // Where answers come from: a server (`remote.ts`), or a network inside the page (`local.ts`).
 import type {
-  Answer, Axis, Calibration, CalibrationRequest, Certificate, ErrorMap, Point, Progress, Run, Slice,
-  Solution,
+  Answer, Axis, Calibration, CalibrationRequest, Certificate, ErrorMap, MarketFit, MarketRequest, Point, Progress,
+  Run, Slice, Solution,
 } from "./types";
 
 export interface Question {
@@ -25,6 +25,7 @@ export interface Server {
   ): Promise<Certificate[]>;
   errorMap(solution: Solution, output: number, signal: AbortSignal): Promise<ErrorMap>;
   calibrate(solution: Solution, request: CalibrationRequest, signal: AbortSignal): Promise<Calibration>;
+  quotes(solution: Solution, request: MarketRequest, signal: AbortSignal): Promise<MarketFit>;
   runs(signal: AbortSignal): Promise<Run[]>;
   progress(id: string, after: number, signal: AbortSignal): Promise<Progress>;
 }

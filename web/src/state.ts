@@ -13,6 +13,8 @@ export interface State {
   second: string;
   output: number;
   reference: boolean;
+  /** The surface shows the error in place of the value. */
+  error: boolean;
   point: Point;
   run: string;
 }
@@ -31,6 +33,7 @@ export function initial(solution: Solution, view: View = "curve"): State {
     second: (other === free[0] ? free[1] : other)?.name ?? "",
     output: 0,
     reference: true,
+    error: false,
     point: defaultPoint(solution),
     run: "",
   };
@@ -49,6 +52,7 @@ export function toFragment(state: State, solution: Solution): string {
     ["b", state.second === start.second ? "" : state.second],
     ["o", state.output ? String(state.output) : ""],
     ["c", state.reference ? "" : "0"],
+    ["e", state.error ? "1" : ""],
     ["r", state.run],
     ["p", moved.join(";")],
   ];
@@ -71,6 +75,7 @@ export function fromFragment(fragment: string, solutions: Solution[]): State | n
   const output = Number(fields.get("o") ?? 0);
   if (Number.isInteger(output) && output >= 0 && output < solution.outputs) state.output = output;
   state.reference = fields.get("c") !== "0";
+  state.error = fields.get("e") === "1";
   state.run = fields.get("r") ?? "";
   for (const part of (fields.get("p") ?? "").split(";")) {
     const cut = part.lastIndexOf(":");

@@ -1,12 +1,11 @@
 // u, a Greek, or the error of the network over two inputs.
-import { useMemo, useRef, useState } from "preact/hooks";
-import { css } from "./colour";
-import { csv, savePicture, saveText } from "./download";
+import { useMemo, useState } from "preact/hooks";
+import { csv, saveText } from "./download";
 import { inputMeaning, quantityLabel, short, symbol } from "./format";
 import { Heat } from "./heat";
 import { useLatest } from "./latest";
 import { useNarrow } from "./narrow";
-import { Busy, InputSelect, Problem, QuantitySelect } from "./parts";
+import { Busy, InputSelect, PictureButton, Problem, QuantitySelect } from "./parts";
 import { entriesOf, type Entry } from "./points";
 import type { Numbers } from "./types";
 import type { ViewProps } from "./views";
@@ -14,9 +13,7 @@ import type { ViewProps } from "./views";
 const POINTS = 41;
 
 export function SurfaceView({ source, solution, state, onState, onEntry, theme }: ViewProps) {
-  const canvas = useRef<HTMLCanvasElement | null>(null);
   const [hover, setHover] = useState<{ x: number; y: number; value: number | null } | null>(null);
-  const [wantsError, setWantsError] = useState(false);
   const { quantity, along, second } = state;
   const entries = entriesOf(solution);
   const [a, b] = [along, second].map((name) => entries.find((e) => e.name === name) ?? entries[0]!) as [Entry, Entry];
@@ -30,7 +27,7 @@ export function SurfaceView({ source, solution, state, onState, onEntry, theme }
   const own = data && data.over[0]!.name === along && data.over[1]?.name === second && quantity in data.values ? data : null;
   const values = own?.values[quantity] as Numbers[] | undefined;
   const truth = own?.closed_form?.[quantity] as Numbers[] | undefined;
-  const shows = wantsError && truth ? "error" : "value";
+  const shows = state.error && truth ? "error" : "value";
   const table = useMemo(
     () => (shows === "error"
       ? values!.map((row, i) => row.map((v, j) => gap(v, truth![i]![j])))
@@ -51,13 +48,13 @@ export function SurfaceView({ source, solution, state, onState, onEntry, theme }
             onChange={(next) => onState(next === along ? { second: next, along: second } : { second: next })} />
           {solution.closed_form && (
             <label class="check">
-              <input type="checkbox" checked={wantsError} onChange={(e) => setWantsError(e.currentTarget.checked)} />
+              <input type="checkbox" checked={state.error} onChange={(e) => onState({ error: e.currentTarget.checked })} />
               error
             </label>
           )}
         </span>
         <span class="row">
-          <button type="button" class="quiet" onClick={() => savePicture(`${name}.png`, canvas.current, css("--surface"))}>PNG</button>
+          <PictureButton name={name} />
           <button type="button" class="quiet" onClick={() => own && table && saveText(`${name}.csv`, long(own.over, label, table))}>CSV</button>
         </span>
       </header>
@@ -68,7 +65,7 @@ export function SurfaceView({ source, solution, state, onState, onEntry, theme }
           <Heat x={{ label: inputMeaning(along), points: own.over[0]!.points, log: a.log }}
             y={{ label: inputMeaning(second), points: own.over[1]!.points, log: b.log }}
             table={table} valueLabel={label} marker={[state.point[a.column]!, state.point[b.column]!]} height={narrow ? 290 : 480}
-            theme={theme} canvas={canvas} title={`${label} over ${along} and ${second}`} onHover={setHover}
+            theme={theme} title={`${label} over ${along} and ${second}`} onHover={setHover}
             onPick={(x, y) => {
               onEntry(a, x);
               onEntry(b, y);

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { csv, saveText } from "./download";
 import { short } from "./format";
 import { useLatest } from "./latest";
-import { Problem, Select, Tile } from "./parts";
+import { PictureButton, Problem, Select, Tile } from "./parts";
 import { Plot } from "./plot";
 import type { Source } from "./source";
 import type { Progress, Record_, Run } from "./types";
@@ -42,7 +42,10 @@ export function TrainingView({ source, run, theme, onRun, onSolution }: Props) {
         <Select label="Run" value={id} onChange={onRun}>
           {runs.map((r: Run) => <option key={r.id} value={r.id}>{r.id} ({r.state})</option>)}
         </Select>
-        <button type="button" class="quiet" onClick={() => saveText(`${id}.csv`, table(follow.records))}>CSV</button>
+        <span class="row">
+          <PictureButton name={id} />
+          <button type="button" class="quiet" onClick={() => saveText(`${id}.csv`, table(follow.records))}>CSV</button>
+        </span>
       </header>
       <Problem text={error || follow.error} />
       <History records={follow.records} theme={theme} />

@@ -27,6 +27,8 @@ export interface Solution {
   outputs: number;
   greeks: Greek[];
   coupled: boolean;
+  /** Calls and puts on one asset, or bonds: quote sheets can be fitted. */
+  quoted?: boolean;
   closed_form: boolean;
   error: { l1: number | null; l2?: number | null; linf?: number | null } | null;
   warnings: string[];
@@ -114,6 +116,25 @@ export interface CalibrationRequest {
   noise: number | number[] | null;
   posterior: number;
   output?: number;
+}
+
+export interface MarketRequest {
+  sheet: string;
+  spot?: number;
+  forward?: number;
+  rate?: number;
+  dividend?: number;
+  date?: string;
+  posterior: number;
+}
+
+/** A family fitted to a quote sheet; rows have `volatility` or `yield`, whatever `level` says. */
+export interface MarketFit extends Pick<Calibration, "estimate" | "confidence" | "warnings" | "posterior"> {
+  level: string;
+  notes: string[];
+  sheet: { columns: Record<string, string>; notes: string[]; dropped: { row: number; reason: string }[] };
+  quotes: { row: number; t: number; strike?: number; [name: string]: number | boolean | null | undefined }[];
+  check: { by: string; largest_error: number } | null;
 }
 
 export interface Record_ {

@@ -20,7 +20,7 @@ from torch import Tensor
 from feynkac.errors import InputError
 from feynkac.families.domain import ROUNDING, Domain
 from feynkac.families.elastic import SCALE, Elastic, at_level
-from feynkac.families.family import Family
+from feynkac.families.family import Family, outputs
 from feynkac.families.measures.box import Box
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
@@ -115,6 +115,18 @@ def _bonds(family: Family, quotes: BondQuotes) -> _Asked:
         )
     columns, ones = {TIME: quotes.t}, np.ones(len(quotes))
     return _Asked(columns, columns, ones, 0.0 * ones, [])
+
+
+def quotable(family: Family) -> bool:
+    """Whether a sheet of options or of bonds can be fitted.
+
+    Example:
+        >>> from feynkac.families.models.heat_gaussian import HeatGaussian
+        >>> quotable(HeatGaussian(dim=1))
+        False
+    """
+    options = isinstance(family, Quoted) and STRIKE in family.domain.measures
+    return options or (outputs(family) == 1 and _pays_one(family))
 
 
 def _pays_one(family: Family) -> bool:

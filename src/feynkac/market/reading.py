@@ -57,7 +57,7 @@ def read_quotes(
     which reason, is in `quotes.reading`.
 
     Args:
-        source: a CSV file, a data frame, or columns by name.
+        source: a CSV file or its path, a data frame, or columns by name.
         columns: the column of a role, where the guess is wrong: `{"strike": "K"}`. Roles are those
             of `Role`.
         spot: price of the asset, if there is no column.
@@ -170,12 +170,17 @@ def _value_role(values: str | None) -> Role | None:
 
 
 def _sheet(source: Any, roles: Mapping[Role, str]) -> Sheet:
-    if not isinstance(source, str | Path):
+    if callable(getattr(source, "read", None)):
+        name, content = str(getattr(source, "name", "the sheet")), source.read()
+        raw = content.encode() if isinstance(content, str) else content
+    elif isinstance(source, str | Path):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"there is no file {path}.")
+        name, raw = str(path), path.read_bytes()
+    else:
         return sheet_of_frame(source)
-    path = Path(source)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}.")
-    return read_sheet(path, lambda row: is_long_header(row, roles) or is_matrix_header(row))
+    return read_sheet(name, raw, lambda row: is_long_header(row, roles) or is_matrix_header(row))
 
 
 def _given(

@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from feynkac.errors import InputError
@@ -50,27 +49,28 @@ class Sheet:
         return [row[place] for row in self.rows]
 
 
-def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
+def read_sheet(name: str, raw: bytes, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
     """Read a text file.
 
     Args:
-        path: comma, semicolon, tab or bar separated, in UTF-8, UTF-16 or Latin 1; or JSON.
+        name: of the file, for messages.
+        raw: comma, semicolon, tab or bar separated, in UTF-8, UTF-16 or Latin 1; or JSON.
         is_header: tells the header from lines above it.
 
     Raises:
         InputError: it is not such a file, or has no header with rows below it.
     """
-    text, notes = _decode(path)
+    text, notes = _decode(name, raw)
     if (found := _from_json(text)) is not None:
-        return replace(sheet_of_frame(found), name=str(path))
-    tries = [_cut(path, text, separator, is_header) for separator in _separators(text)]
+        return replace(sheet_of_frame(found), name=name)
+    tries = [_cut(name, text, separator, is_header) for separator in _separators(text)]
     kept, comments, first = next((each for each in tries if each[2] is not None), tries[0])
     if not kept:
-        raise InputError(f"{path} is empty; expected a header and rows of quotes.")
+        raise InputError(f"{name} is empty; expected a header and rows of quotes.")
     if first is None:
         shown = ", ".join(repr(cell) for cell in kept[0][1][:8])
         raise InputError(
-            f"{path} has no header that names a strike or a maturity beside a price, a volatility "
+            f"{name} has no header that names a strike or a maturity beside a price, a volatility "
             f"or a yield; its first line has {shown}. Name the columns, as in "
             "`columns={'strike': 'K'}`."
         )
@@ -83,7 +83,7 @@ def read_sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Sheet:
     if lines:
         notes.append("maturities stand in lines between the quotes.")
         header = [*header, Role.MATURITY.value]
-    return make_sheet(str(path), header, lines or kept[first + 1 :], above, notes)
+    return make_sheet(name, header, lines or kept[first + 1 :], above, notes)
 
 
 def _in_sections(lines: Sequence[Line], start: int) -> list[Line]:
@@ -131,13 +131,13 @@ def _with_sides(above: Sequence[str], header: Sequence[str]) -> list[str]:
 
 
 def _cut(
-    path: Path, text: str, separator: str, is_header: Callable[[Sequence[str]], bool]
+    name: str, text: str, separator: str, is_header: Callable[[Sequence[str]], bool]
 ) -> tuple[list[Line], list[Line], int | None]:
     """Lines with their numbers in the file, comments, and where among the lines the header is."""
     try:
         cells = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
-        raise InputError(f"{path} is not a table: {error}.") from error
+        raise InputError(f"{name} is not a table: {error}.") from error
     lines = [(n, [cell.strip() for cell in row]) for n, row in enumerate(cells, start=1)]
     full = [(n, row) for n, row in lines if any(row)]
     kept = [(n, row) for n, row in full if not _is_comment(row) or is_header(row)]
@@ -237,15 +237,14 @@ def _text(value: Any) -> str:
     return "" if text in ("nan", "NaT", "<NA>", "None") else text
 
 
-def _decode(path: Path) -> tuple[str, list[str]]:
-    raw = path.read_bytes()
+def _decode(name: str, raw: bytes) -> tuple[str, list[str]]:
     for start, what in BINARY.items():
         if raw.startswith(start):
-            raise InputError(f"{path} is {what}; save the sheet as CSV.")
+            raise InputError(f"{name} is {what}; save the sheet as CSV.")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace"), []
     if b"\x00" in raw:
-        raise InputError(f"{path} is not a text file; expected a CSV file.")
+        raise InputError(f"{name} is not a text file; expected a CSV file.")
     try:
         return raw.decode("utf-8-sig"), []
     except UnicodeDecodeError:

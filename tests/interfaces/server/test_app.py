@@ -17,6 +17,36 @@ ONE = {"x": 9.5, "t": 0.5, "sigma": 0.3, "strike": 11.0}
 MANY = {"x": [9.2, 9.7], "t": 0.5, "sigma": [[0.3], [0.4]], "strike": 11.0}
 
 
+SHEET = "Strike;Expiry;Implied vol (%)\n10;6M;42,0\n10,5;6M;41,9\n11;6M;42,1\n"
+
+
+def test_a_quote_sheet_is_read_and_fitted(server):
+    found = server.post("put/quotes", {"sheet": SHEET, "spot": 9.5, "posterior": 100})
+    sigma = found["estimate"]["sigma"]
+    assert sigma["value"] == pytest.approx(0.42, abs=5e-3)
+    assert sigma["interval"][0] < sigma["value"] < sigma["interval"][1]
+    assert [row["volatility"] for row in found["quotes"]] == pytest.approx([0.42, 0.419, 0.421])
+    assert found["sheet"]["columns"]["strike"] == "Strike"
+    assert found["level"] == "volatility"
+    assert len(found["posterior"]["draws"]["sigma"]) > 100
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"sheet": "a,b\n1,2\n"}, "has no header that names a strike or a maturity"),
+        ({"sheet": SHEET}, "spot"),
+        ({"sheet": SHEET, "spot": 1e6}, "strikes are about"),
+        ({"sheet": SHEET, "spot": -1.0}, "greater than 0"),
+        ({"sheet": "maturity,yield\n1,0.02\n2,0.03\n"}, "use vasicek or cir"),
+    ],
+)
+def test_a_sheet_that_cannot_be_fitted_gets_a_sentence(server, body, said):
+    answer = httpx.post(f"{server.url}v1/solutions/put/quotes", json=body)
+    assert answer.status_code == 422
+    assert said in answer.text
+
+
 def test_the_list_describes_inputs_quantities_and_errors(server, put):
     put_, heat = server.get("v1/solutions")["solutions"]
     assert (put_["id"], heat["id"]) == ("put", "heat")
@@ -278,3 +308,13 @@ def test_a_solution_that_comes_while_all_are_listed_does_no_harm():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:  # a browser's tests keep a loop here
         answer = pool.submit(lambda: asyncio.run(ask())).result()
     assert answer.json() == {"solutions": [{"id": "put"}]}
+
+
+@pytest.mark.parametrize("operation", ["value", "greeks", "slice", "certify", "uncertainty"])
+def test_the_documented_examples_are_answered(server, operation):
+    document = server.get("openapi.json")
+    first = next(iter(server.get("v1/solutions")["solutions"]))["id"]
+    content = document["paths"][f"/v1/solutions/{{id}}/{operation}"]["post"]["requestBody"]
+    name = content["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    for example in document["components"]["schemas"][name]["examples"]:
+        assert server.post(f"{first}/{operation}", example)

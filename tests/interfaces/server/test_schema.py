@@ -17,7 +17,7 @@ CHECKS = [
     openapi_checks.response_schema_conformance,
     openapi_checks.negative_data_rejection,
 ]
-OPERATIONS = 14
+OPERATIONS = 15
 
 
 @pytest.fixture(scope="module")

@@ -315,10 +315,29 @@ def test_quotes_are_fitted(watched, server, tmp_path):
     assert point_of(page)["sigma"] == pytest.approx(0.42, abs=1e-3)
 
 
+def test_a_quote_sheet_as_people_have_it_is_fitted(watched, server, tmp_path):
+    rows = [f"{k};6M;{v}" for k, v in ((10, "42,0"), (10.5, "41,9"), (11, "42,1"), (11.5, "42,0"))]
+    sheet = tmp_path / "smile.csv"
+    sheet.write_text("\n".join(["Strike;Expiry;Implied vol (%)", *rows]))
+    page = watched.page
+    page.goto(server.address + "#s=puts&v=calibrate")
+    page.set_input_files("input[type=file]", sheet)
+    page.wait_for_selector("text=no column for the spot")
+    page.get_by_label("spot", exact=True).fill("9.5")
+    page.get_by_role("button", name="Fit").click()
+    page.wait_for_selector("text=Explore at this estimate", timeout=30_000)
+    assert page.locator("figcaption").all_text_contents() == ["t = 0.5"]
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="PNG").click()
+    assert caught.value.path().read_bytes().startswith(b"\x89PNG")
+    page.get_by_role("button", name="Explore at this estimate").click()
+    watched.settle()
+    assert point_of(page)["sigma"] == pytest.approx(0.42, abs=5e-3)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("strike,price\n10,1.2\n", "has a column “price”; expected value, noise and names"),
         ("strike,value\n10,1.2\n10,5,1,3\n", ", line 3 has 4 cells, the first line 2."),
     ],
 )

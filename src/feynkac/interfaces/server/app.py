@@ -34,6 +34,7 @@ from feynkac.interfaces.server.requests import (
     CalibrateBody,
     CertifyBody,
     GreeksBody,
+    QuotesBody,
     SliceBody,
     UncertaintyBody,
     ValueBody,
@@ -71,7 +72,8 @@ def make_app(offer: Offer, access: Access, pages: dict[str, Page] | None = None)
     _add_value(app, values)
     _add_posts(app, offer, quick, jobs)
     _add_pages(app, read_pages() if pages is None else pages)
-    app.openapi = functools.cache(lambda: openapi(app, offer))  # type: ignore[method-assign]
+    documents = functools.lru_cache(1)(lambda *_offered: openapi(app, offer, bool(access.token)))
+    app.openapi = lambda: documents(*offer.solutions, "", *offer.runs)  # type: ignore[method-assign]
     return Guard(values, access, counters)
 
 
@@ -256,6 +258,7 @@ def _add_posts(app: FastAPI, offer: Offer, quick: Capacity, jobs: Capacity) -> N
     add("slice", "A curve or surface", SliceBody, Served.slice, quick)
     add("certify", "Values checked by simulation", CertifyBody, Served.certify, jobs)
     add("calibrate", "Parameters from quotes", CalibrateBody, Served.calibrate, jobs)
+    add("quotes", "Parameters from a quote sheet", QuotesBody, Served.quotes, jobs)
     add("uncertainty", "u for random inputs", UncertaintyBody, Served.uncertainty, jobs)
 
 

@@ -33,6 +33,7 @@ class Counters:
         lines = ["# TYPE feynkac_requests_total counter"]
         for (route, status), number in sorted(self.requests.items()):
             lines.append(f'feynkac_requests_total{{route="{route}",status="{status}"}} {number}')
+        lines.append("# HELP feynkac_points_total Inputs of requests for values.")
         lines.append("# TYPE feynkac_points_total counter")
         for name, number in sorted(self.points.items()):
             lines.append(f'feynkac_points_total{{solution="{name}"}} {number}')

@@ -12,6 +12,7 @@ from feynkac.families.domain import Domain
 from feynkac.families.family import outputs
 from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
+from feynkac.market.placing import quotable
 from feynkac.solution import Solution
 
 CANDIDATES = 64  # for a starting point where not all are allowed
@@ -41,6 +42,7 @@ def describe_solution(name: str, solution: Solution, run: str | None) -> dict[st
         "exchanged": list(domain.exchanged),
         "coupled": domain.rule is not None,
         "closed_form": isinstance(family, ClosedForm),
+        "quoted": quotable(family),
         "error": error,
         "warnings": solution.warnings,
         "parameters": manifest.parameters,

@@ -57,6 +57,8 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Quote = Annotated[float, Field(ge=-1e15, le=1e15)]
 Noise = Annotated[float, Field(ge=1e-15, le=1e15)]
 """Far from where squares leave the range of float64."""
+Positive = Annotated[float, Field(gt=0.0, le=1e9)]
+Carry = Annotated[float, Field(ge=-1.0, le=1.0)]
 Quantities = Annotated[
     list[Name] | None,
     Field(
@@ -164,6 +166,30 @@ class CalibrateBody(Body):
     posterior: Annotated[int, Field(ge=0, le=2000)] = 0
     """Steps of the posterior's walkers, at least 100; 0: no posterior."""
     output: Output = 0
+
+
+class QuotesBody(Body):
+    """Parameters that explain a quote sheet."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"sheet": "strike,maturity,iv\n95,6M,0.21\n105,6M,0.2\n", "spot": 100.0}]
+        }
+    )
+
+    sheet: Annotated[str, Field(min_length=1, max_length=500_000)]
+    """The text of a CSV file, as people have it; columns and units are guessed."""
+    spot: Positive | None = None
+    """What stands for all rows, if the sheet does not say it; so do the next ones."""
+    forward: Positive | None = None
+    rate: Carry | None = None
+    dividend: Carry | None = None
+    date: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    """The day of the quotes, where maturities are dates."""
+    confidence: Annotated[float, Field(ge=0.01, le=0.999)] = 0.9
+    seed: Seed = 0
+    posterior: Annotated[int, Field(ge=0, le=2000)] = 0
+    """Steps of the posterior's walkers, at least 100; 0: no posterior."""
 
 
 class Law(Body):

@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 from feynkac.interfaces.server import requests
 from feynkac.interfaces.server.offer import Offer
 from feynkac.interfaces.server.problems import CONTENT_TYPE
-from feynkac.interfaces.server.served import MAP_INPUTS
+from feynkac.interfaces.server.served import MAP_INPUTS, Served
 
 MODELS = (
     requests.ValueBody,
@@ -17,6 +17,7 @@ MODELS = (
     requests.SliceBody,
     requests.CertifyBody,
     requests.CalibrateBody,
+    requests.QuotesBody,
     requests.UncertaintyBody,
 )
 PROBLEM = {
@@ -54,18 +55,45 @@ RANGES = {"output": (0, 10**6, 0), "after": (0, 10**6, 0)}
 """Of whole numbers in queries: lowest, highest, default."""
 
 
-def openapi(app: FastAPI, offer: Offer) -> dict[str, Any]:
-    """The document of a server that offers these solutions."""
+def openapi(app: FastAPI, offer: Offer, secured: bool) -> dict[str, Any]:
+    """The document of a server that offers these solutions, and asks for a token if `secured`."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
     _, definitions = models_json_schema(
         [(model, "validation") for model in MODELS], ref_template="#/components/schemas/{model}"
     )
     schemas = {**definitions["$defs"], "Problem": PROBLEM}
+    for served in list(offer.solutions.values())[:1]:
+        for model, example in _examples(served).items():
+            schemas[model]["examples"] = [schemas[model]["examples"][0] | example]
     document["components"] = {"schemas": schemas}
+    if secured:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
     for path, operations in document["paths"].items():
         for operation in operations.values():
             _complete(path, operation, offer)
     return document
+
+
+def _examples(served: Served) -> dict[str, dict[str, Any]]:
+    """Parts of the bodies' examples that this solution answers."""
+    variables = served.description["variables"]
+    sides = ("entries", "default", "low", "high")
+    rows = [row for each in variables for row in zip(*(each[k] for k in sides), strict=True)]
+    middle = {entry: start for entry, start, _, _ in rows}
+    free = [entry for entry, _, low, high in rows if low < high]
+    last, low, high = next((e, low, high) for e, _, low, high in reversed(rows) if low < high)
+    others = {entry: value for entry, value in middle.items() if entry != last}
+    law = {"law": "uniform", "parameters": [low, high]}
+    at = {"at": middle}
+    return {
+        "ValueBody": at,
+        "GreeksBody": at | {"quantities": ["value", f"∂u/∂{free[0]}"]},
+        "SliceBody": at | {"over": [{"name": free[0], "points": 101}]},
+        "CertifyBody": at,
+        "CalibrateBody": {"free": [last], "values": [1.0], "known": others},
+        "UncertaintyBody": {"given": {last: law}},
+    }
 
 
 def _complete(path: str, operation: dict[str, Any], offer: Offer) -> None:
@@ -105,6 +133,7 @@ ANSWERS = {
     "slice": ["over", "values", "closed_form", "warnings"],
     "certify": ["certificates"],
     "calibrate": ["estimate", "residuals", "fitted", "warnings", "posterior"],
+    "quotes": ["estimate", "quotes", "maturities", "sheet", "notes", "warnings", "posterior"],
     "uncertainty": ["mean", "variance", "quantiles", "density", "samples", "indices"],
 }
 """Fields that are always there, by the last part of the path."""

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import io
 import threading
 import time
 from collections.abc import Callable
@@ -40,10 +41,12 @@ from feynkac.interfaces.server.requests import (
     CalibrateBody,
     CertifyBody,
     GreeksBody,
+    QuotesBody,
     SliceBody,
     UncertaintyBody,
     ValueBody,
 )
+from feynkac.market.reading import read_quotes
 from feynkac.solution import Solution
 
 MOST_DRAWS = 1000  # of a posterior that are sent
@@ -186,8 +189,26 @@ class Served:
             answer["posterior"] = self._posterior(solution, problem, found, body)
         return answer
 
+    def quotes(self, body: QuotesBody) -> Answer:
+        """Parameters that explain a quote sheet."""
+        carry = ("spot", "forward", "rate", "dividend", "date")
+        try:
+            quotes = read_quotes(
+                io.StringIO(body.sheet), **{name: getattr(body, name) for name in carry}
+            )
+        except InputError as error:
+            raise bad_value(Fault("sheet", None, str(error))) from None
+        if len(quotes) > MOST_QUOTES:
+            text = f"the sheet has {len(quotes)} quotes; give at most {MOST_QUOTES}."
+            raise bad_value(Fault("sheet", len(quotes), text, [1, MOST_QUOTES]))
+        fit = self.solution.calibrate(quotes, confidence=body.confidence, seed=body.seed)
+        answer = fit.record() | {"level": quotes.level_name, "posterior": None}
+        if body.posterior:
+            answer["posterior"] = self._posterior(self.solution, fit.problem, fit.calibration, body)
+        return answer
+
     def _posterior(
-        self, solution: Solution, problem: Any, found: Any, body: CalibrateBody
+        self, solution: Solution, problem: Any, found: Any, body: CalibrateBody | QuotesBody
     ) -> Answer:
         drawn = solution.posterior(
             problem,
