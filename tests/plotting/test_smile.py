@@ -43,3 +43,21 @@ def test_what_cannot_be_drawn_is_refused(solution):
     heat = fk.solve(fk.OrnsteinUhlenbeck(1), steps=2, batch_size=64, evaluations=1)
     with pytest.raises(InputError, match="has no implied volatility"):
         fk.plot.smile(heat, x=0.1, kappa=1.0, theta=0.0, sigma=0.3)
+
+
+def test_a_library_solution_at_one_strike_has_smiles_at_every_level():
+    heston = fk.pretrained("heston")
+    at = {"kappa": 2.0, "theta": 0.05, "nu": 0.5, "rho": -0.6, "rate": 0.02}
+    (axes,) = heston.plot.smile(x=[100.0, 0.04], maturities=[0.5], **at).axes
+    strikes, sigma = axes.lines[0].get_data()
+    assert (strikes[0], strikes[-1]) == pytest.approx((40.0, 250.0))
+    known = heston.implied_volatility(x=[1.0, 0.04], t=0.5, strike=strikes[20] / 100.0, **at)
+    assert sigma[20] == pytest.approx(known.item(), rel=1e-4)
+    (axes,) = heston.plot.smile({"x[1]": 0.04}, strike=1.0, maturities=[0.5], **at).axes
+    assert axes.get_xlabel() == "$x_{0}$"
+
+
+@pytest.mark.parametrize("maturities", [[], [-1.0], [99.0]])
+def test_maturities_outside_the_range_are_refused(solution, maturities):
+    with pytest.raises(InputError, match="one or more times between 0 and 1"):
+        fk.plot.smile(solution, AT, maturities=maturities)
