@@ -254,6 +254,8 @@ def test_data_that_nothing_explains_are_said_if_the_noise_is_known():
     values = quotes(seed=1) + 0.1 * (-1.0) ** np.arange(QUOTES)
     found = calibrate(problem_of(values))
     assert said(found, "no parameters explain these data: χ² = ")
+    estimated = calibrate(problem_of(values, noise=None))  # says how large the noise must be
+    np.testing.assert_allclose(found.std, estimated.std, rtol=1e-3)
     assert said(found, "with 48 degrees of freedom; the noise is larger than given")
 
 

@@ -65,9 +65,17 @@ def test_a_matrix_of_deltas_is_not_read_as_one_of_strikes(read):
         read("Tenor,10D,25D,50D\n1M,.2,.2,.2\n1Y,.2,.2,.2\n")
 
 
-def test_curves_of_several_days_are_refused(read):
-    with pytest.raises(InputError, match="of a curve one maturity per row"):
-        read("Date,1 Mo,3 Mo,1 Yr\n01/15/2027,4.1,4.2,4.3\n01/18/2027,4.1,4.2,4.3\n")
+def test_of_curves_of_several_days_the_latest_counts(read):
+    found = read("Date,1 Mo,3 Mo,1 Yr\n01/15/2027,4.1,4.2,4.3\n01/18/2027,4.4,4.5,4.6\n")
+    assert found.zero_yield.tolist() == pytest.approx([0.044, 0.045, 0.046])
+    assert "a curve of 2027-01-18: the latest of the days" in found.reading.notes[0]
+
+
+def test_volatilities_by_dates_of_expiry_are_a_matrix(read):
+    found = read(
+        "Date,90,100,110\n2027-06-30,.2,.2,.2\n2027-12-31,.2,.2,.2\n", spot=100.0, date="2027-01-04"
+    )
+    assert len(found) == 6
 
 
 @pytest.mark.parametrize("header", ["Strike,3M,3M,6M,6M", "Strike,3M,,6M,"])

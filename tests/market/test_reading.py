@@ -443,6 +443,23 @@ def test_zero_yields_and_bonds(sheet):
     assert percent.price.tolist() == pytest.approx([0.97, 0.93])
 
 
+def test_curves_by_dates(sheet):
+    text = "Date,DiscountFactor\n2028-01-31,0.97\n2029-01-30,0.93\n"
+    curve = read_quotes(sheet(text), date="2027-01-31")
+    assert curve.t.tolist() == pytest.approx([1.0, 2.0], abs=5e-3)
+    assert curve.price.tolist() == [0.97, 0.93]
+    days = "Date,1 Mo,1 Yr,10 Yr\n2027-01-28,4.5,4.4,4.3\n2027-01-29,4.0,4.1,\n"
+    latest = read_quotes(sheet(days))
+    assert latest.zero_yield.tolist() == pytest.approx([0.04, 0.041])
+    assert "a curve of 2027-01-29: the latest of the days" in latest.reading.notes[0]
+
+
+def test_columns_without_a_meaning_are_named(sheet):
+    text = "strike,maturity,iv,Zinsen p.a.,volume\n90,0.5,0.25,3,7\n"
+    notes = read_quotes(sheet(text), spot=100.0).reading.notes
+    assert notes[-1] == "not used: Zinsen p.a., volume."
+
+
 def test_data_frames_and_columns():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"K": [90.0, None], "T": [0.5, 0.5], "iv": [0.25, 0.2]})

@@ -239,7 +239,8 @@ def summarise(
         known: residuals and their Jacobian there, if they are.
     """
     r, jacobian = known or (problem.residuals(theta), problem.jacobian(theta))
-    variance = _variance(problem, r)
+    chi_square = _chi_square(problem, r)
+    variance = _variance(problem, r, chi_square)
     _, singular, directions = np.linalg.svd(jacobian, full_matrices=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.where(singular > RANK * singular[0], np.sqrt(variance) / singular, np.inf)
@@ -248,7 +249,6 @@ def summarise(
     covariance = (directions.T * spread**2) @ directions * np.outer(width, width)
     std = np.sqrt(np.diag(covariance))
     factor = interval_factor(problem, confidence)
-    chi_square = _chi_square(problem, r)
     estimate = problem.physical(theta)
     sides = np.stack([estimate - factor * std, estimate + factor * std], axis=1)
     interval = np.clip(sides, low[:, None], high[:, None])
@@ -272,10 +272,13 @@ def summarise(
     )
 
 
-def _variance(problem: Problem, r: Array) -> float:
-    """Of a residual: known, estimated, or infinite where there is nothing to estimate it from."""
-    if problem.noise_is_known:
-        return 1.0
+def _variance(problem: Problem, r: Array, chi_square: float | None) -> float:
+    """Of a residual: known, estimated, or infinite where there is nothing to estimate it from.
+
+    Where u cannot explain the data, χ² per degree of freedom says how much larger it is.
+    """
+    if chi_square is not None:
+        return chi_square / problem.freedom if _unexplained(problem, chi_square) else 1.0
     if not problem.freedom:
         return np.inf
     return float(r @ r) / problem.freedom + float(np.sum((problem.model / problem.scale) ** 2))
@@ -332,13 +335,20 @@ def _not_allowed(problem: Problem, theta: Array) -> list[str]:
     ]
 
 
-def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
+def _unexplained(problem: Problem, total: float) -> bool:
+    """Whether χ² is larger than chance allows."""
     freedom = problem.freedom
+    return freedom > 0 and float(scipy.special.chdtrc(freedom, total)) < SMALL_CHANCE
+
+
+def _misfit(problem: Problem, r: Array, total: float | None) -> list[str]:
     if total is not None:
-        if freedom > 0 and scipy.special.chdtrc(freedom, total) < SMALL_CHANCE:
+        if _unexplained(problem, total):
+            wider = np.sqrt(total / problem.freedom)
             return [
-                f"no parameters explain these data: χ² = {total:.4g} with {freedom} degrees of "
-                "freedom; the noise is larger than given, or the model is wrong."
+                f"no parameters explain these data: χ² = {total:.4g} with {problem.freedom} "
+                "degrees of freedom; the noise is larger than given, or the model is wrong. "
+                f"Intervals are {wider:.3g} times as wide as the given noise says."
             ]
         return []
     if problem.relative:

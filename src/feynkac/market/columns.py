@@ -46,7 +46,16 @@ class Role(StrEnum):
 
 R = Role
 SYNONYMS: Mapping[Role, Sequence[str]] = {
-    R.STRIKE: ("strike", "strike price", "k", "exercise price", "strikes", "strk", "basispreis"),
+    R.STRIKE: (
+        "strike",
+        "strike price",
+        "k",
+        "exercise price",
+        "strikes",
+        "strk",
+        "strike px",
+        "basispreis",
+    ),
     R.MONEYNESS: (
         "moneyness",
         "k s",
@@ -62,7 +71,7 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
         *("maturity", "expiry", "expiration", "expiration date", "expiry date", "maturity date"),
         *("expire date", "exp date", "exdate", "exp", "tenor", "term", "ttm", "tte", "t", "tau"),
         *("time to maturity", "time to expiry", "time to expiration", "laufzeit", "verfall"),
-        *("fälligkeit", "échéance", "vencimiento", "time"),
+        *("fälligkeit", "expir", "échéance", "vencimiento", "time"),
     ),
     R.YEARS: ("years", "maturity years", "years to maturity", "years to expiry", "yte", "year"),
     R.MONTHS: ("months", "maturity months", "months to maturity", "months to expiry"),
@@ -119,10 +128,19 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
         *("spot", "s", "s0", "spot price", "underlying", "underlying price", "underlying last"),
         *("stock price", "underlying close", "index level", "x"),
     ),
-    R.FORWARD: ("forward", "fwd", "f", "forward price", "future", "futures", "futures price"),
+    R.FORWARD: (
+        "forward",
+        "fwd",
+        "f",
+        "forward price",
+        "future",
+        "futures",
+        "futures price",
+        "terminkurs",
+    ),
     R.RATE: (
         *("rate", "r", "risk free rate", "riskfree rate", "risk free", "interest rate"),
-        *("interest", "zins"),
+        *("interest", "zins", "zinssatz"),
     ),
     R.DIVIDEND: ("dividend", "q", "dividend yield", "div", "div yield", "dividends"),
     R.DISCOUNT: ("discount factor", "discount", "df", "disc", "p 0 t"),
@@ -136,6 +154,8 @@ LEVELS = (R.STRIKE, R.MONEYNESS, R.LOG_MONEYNESS)
 VALUES = (R.PRICE, R.BID, R.ASK, R.VOLATILITY, R.BID_VOLATILITY, R.ASK_VOLATILITY, R.YIELD)
 CARRY = (R.RATE, R.FORWARD, R.DIVIDEND, R.DISCOUNT, R.SPOT)
 """What may stand beside the cells of a matrix, one number per maturity."""
+CURVES = {R.YIELD, R.DISCOUNT}
+"""Beside these a date is a maturity, if nothing else is."""
 SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
 TOLD = "bid|ask|offer|mid|last|calls?|puts?"
 """What a bracket behind a price or a volatility may say of it."""
@@ -231,6 +251,8 @@ def guess(header: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
         meant = role_of(name)
         if meant is not None and meant not in {*found, *settled}:
             found[meant] = name
+    if not found.keys() & {*TIMES, *LEVELS} and found.keys() & CURVES and R.DATE in found:
+        found[R.MATURITY] = found.pop(R.DATE)
     return found
 
 
@@ -247,7 +269,8 @@ def is_long_header(cells: Sequence[str], given: Mapping[Role, str]) -> bool:
     roles = {role_of(cell) for cell in cells} | {r for r, name in given.items() if name in cells}
     where, what = {*TIMES, *LEVELS}, {*VALUES, R.RATE, R.DISCOUNT}
     named = sides(cells) if all(cells) else [c for c in cells if side_of(c)]  # no title of a chain
-    return bool(roles & where) and bool(roles & what or named)
+    dated = R.DATE in roles and bool(roles & CURVES)
+    return dated or (bool(roles & where) and bool(roles & what or named))
 
 
 def is_matrix_header(cells: Sequence[str]) -> bool:

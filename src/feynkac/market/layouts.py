@@ -11,7 +11,14 @@ from statistics import median
 
 from feynkac.errors import InputError
 from feynkac.market.assembling import MOST_YEARS
-from feynkac.market.cells import is_date, option_sides, parse_number, parse_tenor
+from feynkac.market.cells import (
+    day_first,
+    is_date,
+    option_sides,
+    parse_date,
+    parse_number,
+    parse_tenor,
+)
 from feynkac.market.columns import (
     CARRY,
     LEVELS,
@@ -36,7 +43,10 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
         value: what the cells are; by default volatilities.
     """
     _require_named(sheet)
-    across, down, note = _axes(sheet)
+    across = [cell for cell in sheet.header[1:] if is_place(cell)]
+    if role_of(sheet.header[0]) is Role.DATE and value is None and all(map(_is_time, across)):
+        return _from_days(sheet)
+    horizontal, vertical, note = _axes(sheet)
     what = value or Role.VOLATILITY
     columns = [(i, cell) for i, cell in enumerate(sheet.header) if i and is_place(cell)]
     beside = {i: role for i, cell in enumerate(sheet.header) if (role := role_of(cell)) in CARRY}
@@ -52,8 +62,29 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
     said = "" if value else f"; the cells are taken as {what} (`values=price` for prices)"
     notes = [*sheet.notes, f"a matrix: {note}{said}."]
     carry = [role.value for role in (*beside.values(), *extra) if role]
-    header = [down.value, across.value, what.value, *carry]
+    header = [vertical.value, horizontal.value, what.value, *carry]
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
+
+
+def _from_days(sheet: Sheet) -> Sheet:
+    """The yields of the latest day, where each row is a day and each column a maturity."""
+    first = bool(day_first([row[0] for row in sheet.rows]))
+    days = [parse_date(row[0], first) for row in sheet.rows]
+    known = [(day, i) for i, day in enumerate(days) if day is not None]
+    if not known:
+        raise InputError(f"{sheet.name}: {sheet.header[0]} has no date that can be read.")
+    day, last = max(known)
+    columns = list(zip(sheet.header, sheet.rows[last], strict=True))
+    rows = [[name, cell] for name, cell in columns[1:] if is_place(name) and cell.strip()]
+    older = " the latest of the days;" if len(known) > 1 else ""
+    note = f"a curve of {day.isoformat()}:{older} the cells are taken as zero yields."
+    return replace(
+        sheet,
+        header=[Role.MATURITY.value, Role.YIELD.value],
+        rows=rows,
+        numbers=[sheet.numbers[last]] * len(rows),
+        notes=[*sheet.notes, note],
+    )
 
 
 def _require_named(sheet: Sheet) -> None:

@@ -12,6 +12,7 @@ from feynkac.errors import InputError
 from feynkac.market.assembling import HIGHEST_RATE, HIGHEST_VOLATILITY, Table
 from feynkac.market.cells import is_percentage, option_sides
 from feynkac.market.columns import Role, plain
+from feynkac.market.parity import Carry, told_carry
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
 
 TOLERANCE = 1e-9  # of the forward: a price below its bound by less is at it
@@ -37,13 +38,13 @@ def option_quotes(table: Table, values: Role | None, reading: Reading) -> Option
         reading: how the sheet was understood so far.
     """
     t = table.times()
-    forward, discount = _carry(table, t)
+    in_price = _in_price(table, values)
+    middle, half = _prices(table) if in_price else _volatilities(table)
+    forward, discount = _carry(table, t, middle if in_price else None)
     strike = _strikes(table, forward)
     bad = ~((strike > 0.0) & (forward > 0.0) & (discount > 0.0))
     table.drop(bad, "strike, forward and discount factor must be positive")
     _require_same_units(table, strike, forward)
-    in_price = _in_price(table, values)
-    middle, half = _prices(table) if in_price else _volatilities(table)
     call = _calls(table, t, strike, forward, discount, middle if in_price else None)
     where = (forward, strike, t)
     if in_price:
@@ -135,8 +136,30 @@ def _odd(volatility: Array) -> list[str]:
     return [f"the volatility {v:g} is not between 0 and {MOST_VOLATILITY:g}" for v in volatility]
 
 
-def _carry(table: Table, t: Array) -> tuple[Array, Array]:
+def _told(table: Table, t: Array, price: Array | None) -> Carry | None:
+    """What calls and puts tell, where the sheet has nothing but strikes and their prices."""
+    said = (R.RATE, R.DISCOUNT, R.FORWARD, R.DIVIDEND)
+    if price is None or any(map(table.has, said)) or R.STRIKE not in table.columns:
+        return None
+    if R.TYPE not in table.columns:
+        return None
+    sides = option_sides(table.cells(R.TYPE), plain(table.columns[R.TYPE]))
+    known = np.where(table.usable, price, np.nan)
+    spot = float(np.nanmedian(table.numbers(R.SPOT))) if table.has(R.SPOT) else None
+    found = told_carry(t, table.numbers(R.STRIKE), known, sides, spot)
+    if found is not None:
+        low, high = np.nanmin(found.rate), np.nanmax(found.rate)
+        table.notes.append(
+            "no rate is given: forwards and discount factors are those that calls and puts at "
+            f"equal strikes tell (rates {100 * low:.2g} % to {100 * high:.2g} %)."
+        )
+    return found
+
+
+def _carry(table: Table, t: Array, price: Array | None) -> tuple[Array, Array]:
     """Forward and discount factor."""
+    if (told := _told(table, t, price)) is not None:
+        return told.forward, np.exp(-told.rate * t)
     dividend = table.fractions(R.DIVIDEND, HIGHEST_RATE) if table.has(R.DIVIDEND) else 0.0
     if table.has(R.DISCOUNT):
         discount = table.numbers(R.DISCOUNT)

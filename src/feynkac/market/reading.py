@@ -93,6 +93,9 @@ def read_quotes(
         bond_quotes(table, reading) if is_curve(table) else option_quotes(table, wanted, reading)
     )
     table.notes[:0] = sheet.notes
+    if unused := [name for name in sheet.header if name and name not in found.values()]:
+        more = f" and {len(unused) - MOST_NAMED} more" if len(unused) > MOST_NAMED else ""
+        table.notes.append(f"not used: {', '.join(unused[:MOST_NAMED])}{more}.")
     reading.dropped.extend(table.dropped())
     if not len(quotes):
         raise InputError(f"{sheet.name} has no quote that can be used: {_first(reading)}.")
