@@ -218,7 +218,8 @@ class SolutionMap(ABC):
     ) -> Tensor:
         """The Black volatility of the price u, NaN where none exists.  Shape: leading axes.
 
-        In float64. For families that are `Quoted`. Gradients flow back to inputs that require them.
+        In float64; NaN also where u is rounded to 0. For families that are `Quoted`. Gradients flow
+        back to inputs that require them.
 
         Args:
             at: values by name.
@@ -235,7 +236,8 @@ class SolutionMap(ABC):
 
         def volatility(block: Tensor) -> Tensor:
             prices = self._value(block.to(self.network.mean.device)).to(block)
-            return price_volatility(family, prices[..., None], block, normal)
+            known = prices.masked_fill(prices == 0.0, torch.nan)  # rounded
+            return price_volatility(family, known[..., None], block, normal)
 
         return over_values(volatility, self.reach, self._where(at, named), extrapolate)
 
