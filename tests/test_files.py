@@ -9,13 +9,14 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from feynkac.errors import FeynkacWarning, InputError
 from feynkac.files import (
+    LOCK,
     locked,
     make_folder,
     parse_object,
@@ -206,7 +207,7 @@ def test_what_may_fail_becomes_a_warning(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"[" * 10**6, "nested too deeply|Expecting value"),
+        (b"[" * 10**5, "nested too deeply|Expecting value"),
         (b'{"a":' * 10**5, "nested too deeply|Expecting value"),
         (b'{"a": [' + b"{}," * 300_000 + b"{}]}", "more than 200000 objects"),
         (b'{"a": NaN}', "NaN is not JSON"),
@@ -346,3 +347,21 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*\.lock: Permission denied"):
         locked(tmp_path).__enter__()
     tmp_path.chmod(0o700)
+
+
+def test_a_prepared_link_in_place_of_the_lock_is_not_followed(tmp_path):
+    target = tmp_path / "elsewhere"
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / LOCK).symlink_to(target)
+    with suppress(InputError), locked(folder):
+        pass
+    assert not target.exists()
+
+
+def test_a_text_of_countless_lists_is_refused_at_once():
+    content = b'{"a": [' + b"[1]," * 300_000 + b"[1]]}"
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match="more than 200000 objects and lists"):
+        parse_object(content)
+    assert time.perf_counter() - start < 0.2

@@ -94,13 +94,18 @@ def read_regular(path: Path, largest: int = LARGEST_TEXT) -> bytes:
     Raises:
         OSError: there is no such file, it cannot be read, or it is something else.
     """
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    if found.st_size > largest:
-        reason = f"it has {found.st_size} bytes, at most {largest} were expected"
-        raise OSError(errno.EFBIG, reason, str(path))
-    return path.read_bytes()
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe does not block then
+    try:
+        found = os.fstat(handle)  # of what was opened, whatever the name means by now
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if found.st_size > largest:
+            reason = f"it has {found.st_size} bytes, at most {largest} were expected"
+            raise OSError(errno.EFBIG, reason, str(path))
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(largest)
+    finally:
+        os.close(handle)
 
 
 def make_folder(path: Path) -> None:
@@ -122,8 +127,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     lock = FileLock(folder / LOCK)
     try:
-        if not (folder / LOCK).exists():  # a file that cannot be made is no reason to wait
-            (folder / LOCK).touch()
+        _make_empty(folder / LOCK)  # a file that cannot be made is no reason to wait
         lock.acquire(timeout=PATIENCE)
     except Timeout as error:
         raise InputError(
@@ -141,6 +145,12 @@ def locked(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             (folder / LOCK).unlink()
         lock.release()
+
+
+def _make_empty(path: Path) -> None:
+    """A new file, never through a link; one that is there is kept."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
 def sha256(content: bytes) -> str:
@@ -179,10 +189,10 @@ def parse_object(content: bytes) -> dict[str, Any]:
     """A JSON object; NaN and infinities, which JSON does not have, are refused.
 
     Raises:
-        ValueError: it is something else, or has more objects than any file of a run.
+        ValueError: it is something else, or has more objects and lists than any file of a run.
     """
-    if content.count(b"{") > MOST_OBJECTS:  # before memory for them is taken
-        raise ValueError(f"it has more than {MOST_OBJECTS} objects")
+    if content.count(b"{") + content.count(b"[") > MOST_OBJECTS:  # before memory for them is taken
+        raise ValueError(f"it has more than {MOST_OBJECTS} objects and lists")
     try:
         data = json.loads(content, parse_constant=_refuse)
     except RecursionError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from feynkac.errors import ArtifactError
-from feynkac.files import make_folder, seal, unseal, write_atomically
+from feynkac.files import make_folder, read_regular, seal, unseal, write_atomically
 
 MANIFEST, WEIGHTS, RECORD = "manifest.json", "weights.safetensors", "record.json"
 VARIABLE = "FEYNKAC_LIBRARY"
@@ -68,7 +68,7 @@ class Shelf:
         """
         path = self.folder(name) / RECORD
         try:
-            return unseal(path.read_bytes())
+            return unseal(read_regular(path))
         except (OSError, ValueError) as error:
             raise ArtifactError(
                 f"{path} is missing or damaged ({error}); train it again: library train {name}."

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from feynkac.files import seal, unseal, write_atomically
+from feynkac.files import read_regular, seal, unseal, write_atomically
 from feynkac.library.entries import Entry
 from feynkac.library.record import make_record
 from feynkac.library.shelf import RECORD, Shelf
@@ -78,6 +78,6 @@ def _differs(entry: Entry, folder: Path) -> bool:
 
 def _kept_record(folder: Path) -> dict[str, Any] | None:
     try:
-        return unseal((folder / RECORD).read_bytes())
+        return unseal(read_regular(folder / RECORD))
     except (OSError, ValueError):
         return None

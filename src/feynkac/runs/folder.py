@@ -45,6 +45,7 @@ from feynkac.training.state import Record, State
 
 CHECKPOINT, METRICS, CONTROL = "checkpoint.safetensors", "metrics.jsonl", "control"
 FILES = (MANIFEST, RUN, CHECKPOINT, METRICS, WEIGHTS)  # in the order in which they are removed
+MOST_ROWS = 50_000  # of a history; a run measures some dozens of times
 _DECISIONS = TypeAdapter(Decisions)
 
 
@@ -143,7 +144,10 @@ class RunFolder:
     def metrics(self) -> list[Record]:
         """What `write_metrics` wrote last; only to look at while the run is under way."""
         try:
-            lines = read_regular(self.path / METRICS).splitlines()
+            content = read_regular(self.path / METRICS)
+            if content.count(b"\n") > MOST_ROWS:  # before time for them is taken
+                raise ValueError(f"it has more than {MOST_ROWS} rows")
+            lines = content.splitlines()
             return [parse_object(line) for line in lines]
         except FileNotFoundError:
             return []

@@ -12,6 +12,7 @@ import uvicorn
 
 from feynkac.analysis.partials import gradient
 from feynkac.errors import InputError
+from feynkac.files import read_regular
 from feynkac.interfaces.server.app import make_app
 from feynkac.interfaces.server.guard import Access
 from feynkac.interfaces.server.offer import Offer
@@ -19,7 +20,7 @@ from feynkac.interfaces.server.protocol import BoundedProtocol
 from feynkac.threads import using_threads
 
 DRAIN_SECONDS = 40
-SHORTEST_TOKEN = 16
+SHORTEST_TOKEN, LARGEST_TOKEN = 16, 4096
 BACKLOG = 1024
 NAMES = ("localhost", "127.0.0.1", "[::1]")
 """Of this machine, as a browser writes them."""
@@ -32,7 +33,7 @@ def read_token(path: Path) -> str:
         InputError: it cannot be read, or is short or not plain ASCII.
     """
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = read_regular(path, LARGEST_TOKEN).decode("ascii").strip()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read a token from {path}: {error}.") from error
     if len(token) < SHORTEST_TOKEN or not token.isprintable() or " " in token:
