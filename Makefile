@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help install demo library test test-all torture torture-quick lint format bench docs \
+.PHONY: help install demo library test test-all coverage mutants torture torture-quick lint format bench docs \
 	gallery phone screenshots web lock licences audit clean
 
 help:  ## list the targets
@@ -28,6 +28,12 @@ test: $(STAMP)  ## the tests (under 8 minutes on 2 cores)
 
 test-all: $(STAMP) lint  ## also the slow tests, and the linters
 	$(BIN)/pytest -n 2 --dist worksteal -q -m ""
+
+coverage: $(STAMP)  ## which lines and branches the tests reach
+	$(BIN)/pytest -n 2 --dist worksteal -q --cov --cov-report=term:skip-covered
+
+mutants: $(STAMP)  ## put small faults into the code: do the tests notice? (half an hour)
+	$(BIN)/python benchmarks/mutants.py --count 100 --write
 
 torture: $(STAMP)  ## try every promise by many faults, and write docs/reliability.md (an hour)
 	$(BIN)/python -m benchmarks.torture --write

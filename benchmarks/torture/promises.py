@@ -10,10 +10,12 @@ from benchmarks.torture.numbers_edges import EDGES, SIZES, THREADS
 from benchmarks.torture.numbers_nan import NANS
 from benchmarks.torture.properties import PROPERTIES
 from benchmarks.torture.released import RELEASED
+from benchmarks.torture.service import SERVICE
 
 PROMISES = (
     *(KILLS, SIGNALS, DISKS, CHECKPOINTS),
     *(NANS, EDGES, SIZES, THREADS),
     *(MUTATIONS, FORGERIES, RELEASED, BAD_CALLS),
+    *SERVICE,
     *(PROPERTIES, LONG_RUN),
 )

@@ -166,14 +166,18 @@ class BoundaryValue(Absorbing):
     """Capability: the value on the boundary is not zero.
 
     Example:
-        >>> from feynkac.families.models.channel import Channel
-        >>> isinstance(Channel(), Absorbing), isinstance(Channel(), BoundaryValue)
-        (True, False)
+        >>> class Rebate(BoundaryValue):
+        ...     def distance(self, x, p):
+        ...         return x - p.barrier
+        ...     def boundary_value(self, x, p):
+        ...         return p.rebate
+        >>> Rebate().boundary_value(None, Params(rebate=Tensor([2.0])))
+        tensor([2.])
     """
 
     @abstractmethod
     def boundary_value(self, x: Tensor, p: Params) -> Tensor:
-        """g near the boundary.  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
+        """g on the boundary.  Shape: `(…, d)` → `(…, 1)`, or `(…, outputs)`."""
 
 
 class NoiseDimension(ABC):

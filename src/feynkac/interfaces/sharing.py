@@ -15,6 +15,7 @@ from feynkac.interfaces.application import (
     find_folder,
     load_solution,
     print_json,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def serve(
     folders = [_existing(run) for run in runs] if runs else _library()
     token = running.read_token(token_file) if token_file else None
     offer = make_offer(folders, lambda folder: _load(folder, family))
-    names = ", ".join(offer.runs)
+    warn([f"{name} is not served: {fault}" for name, fault in offer.faults.items()])
+    names = ", ".join(name for name in offer.runs if name not in offer.faults)
 
     def announce(address: str) -> None:
         typer.echo(f"serving {names} at {address} (Ctrl-C stops)", err=True)

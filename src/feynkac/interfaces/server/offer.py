@@ -29,14 +29,10 @@ class Offer:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, folder: Path) -> str:
-        """Offer a folder; its name here.
-
-        Raises:
-            ArtifactError: it holds a damaged solution, or none can be read without its family.
-        """
+        """Offer a folder; its name here. A damaged solution is among the `faults`."""
         name = _unused(_slug(folder.resolve().name), self.runs.keys() | self.solutions.keys())
         self.runs[name] = RunFolder(folder)
-        self._open(name)
+        self.refresh()
         return name
 
     def refresh(self) -> None:
@@ -101,10 +97,16 @@ class Offer:
 
 
 def make_offer(folders: Iterable[Path], load: Loader) -> Offer:
-    """The solutions in these folders, under the names of the folders."""
+    """The solutions in these folders, under the names of the folders.
+
+    Raises:
+        ArtifactError: there are damaged ones only, or such as need their family.
+    """
     found = Offer(load)
     for folder in folders:
         found.add(folder)
+    if found.faults and not found.solutions:
+        raise ArtifactError(next(iter(found.faults.values())))
     return found
 
 
