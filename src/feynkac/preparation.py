@@ -64,7 +64,7 @@ def make_run(
         threads = None if conduct.budget is None else calm_threads()
         with torch.autocast("cpu", enabled=False), using_threads(threads):
             resolved = method.resolve(family, allowance, device)
-        if resolved.grid is None:
+        if resolved.simulates:
             enter("checking its paths")
             require_simulable(family, resolved.scheme)
             if _jumps_undeclared(resolved, family):
@@ -89,7 +89,7 @@ def _jumps_undeclared(method: Method, family: Family) -> bool:
 
     A grid does not differentiate formulas.
     """
-    if not (isinstance(method, Fast) and method.slopes and not method.grid):
+    if not (isinstance(method, Fast) and method.slopes and method.simulates):
         return False
     subject = Subject(family, method.scheme)
     if any(coefficient_jumps(subject).figures.values()):

@@ -68,6 +68,11 @@ class Method(Part):
     grid: Grid | None = None
     """Finite differences that give labels in place of paths; None: paths do."""
 
+    @property
+    def simulates(self) -> bool:
+        """Whether labels come from paths."""
+        return self.grid is None
+
     @abstractmethod
     def resolve(
         self,

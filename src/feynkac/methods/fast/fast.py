@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from feynkac.clock import Allowance, Clock
 from feynkac.errors import InputError
+from feynkac.families.capabilities import ClosedForm
 from feynkac.families.family import Family, jumps, outputs
 from feynkac.grids.grid import Grid
 from feynkac.grids.table import Table, make_table
@@ -26,6 +27,7 @@ from feynkac.methods.fast.choose_scheme import choose_scheme, suitable_scheme
 from feynkac.methods.fast.choose_subspaces import Seen, choose_subspaces
 from feynkac.methods.fast.choose_symmetries import FEW_INPUTS, Symmetries, choose_symmetries
 from feynkac.methods.fast.choose_waves import choose_frequencies
+from feynkac.methods.fast.formula_data import FormulaData
 from feynkac.methods.fast.path_data import PathData
 from feynkac.methods.fast.scales import measure_scales
 from feynkac.methods.fast.sobolev import SobolevGradient, SobolevProjection
@@ -88,6 +90,8 @@ class Fast(Method):
     """Whether the network sees fewer inputs where u scales with some of them, or is radial."""
     head: Annotated[bool, Field(exclude_if=lambda wanted: wanted)] = True
     """Whether the network gives the volatility of a formula, if u is a call or put that has one."""
+    formula: Annotated[bool, Field(exclude_if=lambda wanted: not wanted)] = False
+    """Whether labels are those of the family's closed form, in place of paths."""
     scale_inputs: Annotated[int, Field(ge=2), Chosen] = unset
     """Inputs on which the scales of u and of its slopes are measured before the first step."""
 
@@ -107,13 +111,24 @@ class Fast(Method):
             return replace(chosen, scale_inputs=self.scale_inputs or SCALE_INPUTS)
         return chosen._suited_to_machine(family, allowance, device, balance=self.paths is unset)
 
+    @property
+    def simulates(self) -> bool:
+        """Neither a grid nor a formula makes the labels."""
+        return self.grid is None and not self.formula
+
     def _with_grid_or_scheme(self, family: Family, allowance: Allowance) -> Self:
+        if self.formula and not (isinstance(family, ClosedForm) and self._fits_slopes):
+            raise InputError(
+                "labels by a formula need a family with a closed form, and an optimiser that fits "
+                "slopes; leave out formula=True."
+            )
         if self.grid and not self._fits_slopes:
             raise InputError(
                 f"a grid gives values and slopes, and the optimiser {self.optimiser.kind!r} fits "
                 "values of paths; leave out the grid or the optimiser."
             )
-        if grid := self.grid or self._chosen_grid(family, allowance):
+        grid = self.grid or self._chosen_grid(family, allowance)
+        if grid or self.formula:
             scheme, noise = self.scheme or suitable_scheme(family), self.noise or Sobol()
             return replace(self, grid=grid, scheme=scheme, noise=noise, paths=self.paths or 512)
         enter("choosing the scheme")
@@ -150,7 +165,7 @@ class Fast(Method):
         return self.optimiser is unset or self.optimiser.fits_slopes
 
     def _with_paths(self, family: Family, few: bool, allowance: Allowance) -> Self:
-        if self.grid:
+        if not self.simulates:
             return self
         normals = self.scheme.draws * label_normals(family, self.scheme)
         paths = 512 if few else _affordable_paths(normals)
@@ -164,7 +179,7 @@ class Fast(Method):
     def _chosen_grid(self, family: Family, allowance: Allowance) -> Grid | None:
         """None where something is said about paths: then they are wanted."""
         by_hand = (self.scheme, self.noise, self.paths) != (unset, unset, unset)
-        if by_hand or not self._fits_slopes:
+        if by_hand or self.formula or not self._fits_slopes:
             return None
         enter("trying a grid")
         return choose_grid(family, allowance.share(GRID_SHARE))
@@ -253,7 +268,7 @@ class Fast(Method):
             family, allowance.share(SCALES_SHARE), device
         )
         chosen = replace(self, scale_inputs=inputs)
-        if not balance or self.grid:
+        if not balance or not self.simulates:
             return chosen
         enter("choosing the number of paths")
         training = Training(steps=1)
@@ -273,7 +288,9 @@ class Fast(Method):
         times = allowance.times(clock.spent(), SCALE_INPUTS // FEWEST_SCALE_INPUTS)
         return FEWEST_SCALE_INPUTS << max(0, times.bit_length() - 1)
 
-    def _scale_data(self, family: Family, inputs: int) -> PathData:
+    def _scale_data(self, family: Family, inputs: int) -> PathData | FormulaData:
+        if self.formula:
+            return FormulaData(family, inputs)
         slopes = self.slopes and slopes_hold(family, self.noise)
         return PathData(family, self.scheme, self.noise, inputs, SCALE_PATHS, slopes)
 
@@ -316,7 +333,7 @@ class Fast(Method):
             )
         few = isinstance(self.optimiser, GaussNewton)
         generator = make_generator(training.seed, "pilot", device=str(network.mean.device))
-        data: TableData | PathData
+        data: TableData | PathData | FormulaData
         if table := table or self.labels(family, training):
             data = TableData(family, table.to(network.mean.device), self.scale_inputs)
         else:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol, Self
 import torch
 from torch import Tensor
 
+from feynkac.families.domain import Domain
 from feynkac.families.family import Family, outputs
 from feynkac.networks.network import SHORTEST_TIME, Network
 from feynkac.sampling.labels import differential_labels, draws, mean_labels
@@ -59,6 +60,14 @@ def random_mix(
     return signs if relative is None else signs / relative
 
 
+def fresh_inputs(domain: Domain, count: int, generator: torch.Generator) -> Tensor:
+    """By the law of the domain, none of them at t = 0.  Shape: `(N, dim)`."""
+    inputs = domain.sample(count, generator)
+    time = inputs[:, domain.slices()["t"]]
+    time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
+    return inputs
+
+
 @dataclass(frozen=True)
 class PathData:
     """Labels from paths."""
@@ -90,11 +99,7 @@ class PathData:
 
     def inputs(self, count: int, generator: torch.Generator) -> Tensor:
         """Fresh inputs, none of them at t = 0."""
-        domain = self.family.domain
-        inputs = domain.sample(count, generator)
-        time = inputs[:, domain.slices()["t"]]
-        time.clamp_min_(SHORTEST_TIME * domain.measures["t"].high[0])
-        return inputs
+        return fresh_inputs(self.family.domain, count, generator)
 
     def _mix(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         return random_mix(outputs(self.family), self.relative, inputs, generator)
