@@ -172,6 +172,8 @@ class Solution(SolutionInference, Shown):
             >>> solution.shape(500).rows[0].sentence
             'is within the bounds of arbitrage'
         """
+        if not isinstance(inputs, int) or inputs < 1:
+            raise InputError(f"shape checks at least one input, got inputs={inputs!r}.")
         points = self.family.domain.sample(inputs, make_generator(seed, "shape"), torch.float64)
         report = check_shape(self.exactly, self.family, points, tolerance)
         if partner is None:

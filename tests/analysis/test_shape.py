@@ -63,16 +63,31 @@ def test_below_the_tolerance_nothing_counts(generator):
         check_shape(u, FAMILY, inputs, tolerance=-1.0)
 
 
-def test_shapes_along_what_is_fixed_are_left_out(generator):
+def test_shapes_along_what_is_fixed_are_left_out_and_named(generator):
     fixed = FAMILY.on(sigma=0.3, strike=11.0)
     inputs = fixed.domain.sample(200, generator, torch.float64)
-    found = {r.sentence for r in check_shape(closed(fixed), fixed, inputs).rows}
-    assert found == {
+    report = check_shape(closed(fixed), fixed, inputs)
+    assert {r.sentence for r in report.rows} == {
         "is within the bounds of arbitrage",
+        "rises with t, relative to the forward",  # by the price of the asset
         "rises with t",
         "falls with x",
         "is convex in x",
     }
+    assert all(r.kept for r in report.rows)
+    assert {"rises with strike", "is convex in strike"} <= set(report.unseen)
+
+
+def test_a_calendar_spread_that_costs_nothing_is_seen_at_one_strike(generator):
+    fixed = FAMILY.on(strike=11.0)
+    inputs = fixed.domain.sample(200, generator, torch.float64)
+    u = closed(fixed)
+
+    def falling(rows):
+        return u(rows) * (-2.0 * rows[:, 1:2]).exp()
+
+    found = row(check_shape(falling, fixed, inputs), "rises with t, relative to the forward")
+    assert found.share > 0.5
 
 
 def test_a_family_without_shapes_says_so(generator):

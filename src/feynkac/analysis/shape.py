@@ -4,7 +4,6 @@ At random inputs, each shape (`families/shapes.py`) says by how much u violates 
 violation counts if it is above a tolerance of a millionth of 1 + |u|.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,8 @@ from feynkac.analysis.quoted_errors import read_quote
 from feynkac.cards import Card, Shown
 from feynkac.errors import InputError
 from feynkac.families.family import Family
-from feynkac.families.shapes import Shape, Shaped
+from feynkac.families.scaling import homogeneous
+from feynkac.families.shapes import Calendar, Shape, Shaped
 
 TOLERANCE = 1e-6  # of 1 + |u|
 ROWS = 2**12  # at a time
@@ -63,14 +63,18 @@ class ShapeReport(Shown):
     rows: tuple[Violations, ...]
     tolerance: float
     """A violation is larger than so many times 1 + |u|."""
+    unseen: tuple[str, ...] = ()
+    """What u should do along variables that are fixed here, so that nothing was checked."""
 
     def record(self) -> dict[str, Any]:
         """As plain numbers."""
-        return {"tolerance": self.tolerance, "shapes": [vars(row) for row in self.rows]}
+        rows = [vars(row) for row in self.rows]
+        return {"tolerance": self.tolerance, "shapes": rows, "unseen": list(self.unseen)}
 
     def card(self) -> Card:
         """The sentence, and the share of violations of each shape."""
         rows = {f"u {row.sentence}": _violated(row) for row in self.rows}
+        rows |= {f"u {sentence}": "not checked: it is fixed" for sentence in self.unseen}
         return Card(f"Shapes: {self.summary}", rows=rows)
 
     @property
@@ -116,8 +120,9 @@ def check_shape(
         if values.shape[-1] > 1:
             raise InputError("shapes are those of one output; choose it: solution.output(0).")
         limit = tolerance * (1.0 + values.squeeze(-1).abs())
-        rows = tuple(_check(u, family, shape, inputs, limit) for shape in _seen(family))
-    return ShapeReport(rows, tolerance)
+        shapes = [(shape, _seen(family, shape)) for shape in family.shapes]
+        rows = tuple(_check(u, family, shape, inputs, limit) for shape, seen in shapes if seen)
+    return ShapeReport(rows, tolerance, tuple(s.sentence for s, seen in shapes if not seen))
 
 
 def check_parity(
@@ -168,11 +173,11 @@ def _require_partners(family: Family, partner: Family) -> None:
         )
 
 
-def _seen(family: Shaped) -> Iterable[Shape]:
-    """Shapes along variables that vary."""
-    assert isinstance(family, Family)
-    domain = family.domain
-    return (s for s in family.shapes if all(has_slope(domain, name) for name in s.along))
+def _seen(family: Family, shape: Shape) -> bool:
+    """Whether it is along variables that vary, or can be told from another one."""
+    fixed = [name for name in shape.along if not has_slope(family.domain, name)]
+    told = fixed == ["strike"] and isinstance(shape, Calendar) and homogeneous(family)
+    return told or not fixed
 
 
 def _check(u: Map, family: Family, shape: Shape, inputs: Tensor, limit: Tensor) -> Violations:

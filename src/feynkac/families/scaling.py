@@ -235,3 +235,26 @@ def _reduced(basis: Tensor) -> Tensor:
         basis[others] -= basis[others, column, None] * basis[row]
         row += 1
     return basis.round(decimals=DIGITS) + 0.0
+
+
+def homogeneous(family: Family) -> bool:
+    """Whether u(s x₀, s K) = s u(x₀, K), with all other variables as they are.
+
+    Example:
+        >>> from feynkac.families.models.cev import Cev
+        >>> from feynkac.families.models.heston import Heston
+        >>> homogeneous(Heston()), homogeneous(Cev())
+        (True, False)
+    """
+    domain, found = family.domain, scalings(family)
+    if not found:
+        return False
+    size = domain.dim + 1
+    wanted, known = torch.zeros(size).double(), torch.zeros(len(found), size).double()
+    wanted[[0, domain.place("strike").columns.start, -1]] = 1.0
+    for row, scaling in zip(known, found, strict=True):
+        row[-1] = scaling.value
+        for name, exponent in scaling.exponents.items():
+            row[domain.place(name).columns] = exponent
+    weights = torch.linalg.lstsq(known.T, wanted.unsqueeze(-1)).solution
+    return bool((known.T @ weights - wanted.unsqueeze(-1)).abs().max() < NONE)

@@ -162,11 +162,18 @@ class Calendar(Shape):
         return ("t", "strike")
 
     def violation(self, u: Map, family: Family, inputs: Tensor) -> Tensor:
-        """Minus the price of the spread in units of now; −∞ if its strike leaves the range."""
+        """Minus the price of the spread in units of now; −∞ if its strike leaves the range.
+
+        If the strike is fixed, the asset is moved: the same, where prices are homogeneous.
+        """
         early, _, late = _around(family, inputs, "t")
         first, second = _quote(family, early), _quote(family, late)
-        strike = family.domain.place("strike").columns
-        late[:, strike] = early[:, strike] * (second.forward / first.forward)
+        growth, strike = second.forward / first.forward, family.domain.place("strike").columns
+        if bool(family.domain.varies[strike].all()):
+            late[:, strike] = early[:, strike] * growth
+        else:
+            late[:, :1] = early[:, :1] / growth
+            second = _quote(family, late)
         relative = u(early) / (first.discount * first.forward)
         relative = relative - u(late) / (second.discount * second.forward)
         return _inside(family, relative * first.discount * first.forward, early, late)

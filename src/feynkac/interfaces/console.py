@@ -170,8 +170,17 @@ def _place(worst: dict[str, Any] | None) -> str:
     """An input in a few words; long ones are in the JSON."""
     if worst is None:
         return ""
-    scalars = {name: v for name, v in worst.items() if not isinstance(v, list)}
-    return ", ".join(f"{name}={value:.3g}" for name, value in scalars.items())
+    short = {name: v for name, v in worst.items() if not isinstance(v, list) or _is_short(v)}
+    return ", ".join(f"{name}={_few_digits(value)}" for name, value in short.items())
+
+
+def _is_short(values: list[Any]) -> bool:
+    return len(values) <= 3 and not any(isinstance(value, list) for value in values)
+
+
+def _few_digits(value: Any) -> str:
+    many = isinstance(value, list)
+    return f"[{', '.join(f'{v:.3g}' for v in value)}]" if many else f"{value:.3g}"
 
 
 def _interval(result: dict[str, Any]) -> dict[str, str]:

@@ -26,10 +26,9 @@ from feynkac.families.measures.log_uniform import LogUniform
 from feynkac.families.measures.measure import Measure
 from feynkac.families.names import parse_name
 from feynkac.families.quoted import Quoted
-from feynkac.families.scaling import scalings
+from feynkac.families.scaling import homogeneous
 from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
 
-SMALL = 1e-9
 TINY = 1e-300
 STRIKE, RATE, DIVIDEND, TIME = "strike", "rate", "dividend", "t"
 
@@ -221,29 +220,6 @@ def levelled(family: Family, inputs: Tensor) -> tuple[Tensor, Tensor]:
     }
     s = torch.as_tensor(_into_box(domain, columns)).to(inputs)
     return at_level(family, inputs, s), s
-
-
-def homogeneous(family: Family) -> bool:
-    """Whether u(s x₀, s K) = s u(x₀, K), with all other variables as they are.
-
-    Example:
-        >>> from feynkac.families.models.cev import Cev
-        >>> from feynkac.families.models.heston import Heston
-        >>> homogeneous(Heston()), homogeneous(Cev())
-        (True, False)
-    """
-    domain, found = family.domain, scalings(family)
-    if not found:
-        return False
-    size = domain.dim + 1
-    wanted, known = torch.zeros(size).double(), torch.zeros(len(found), size).double()
-    wanted[[0, domain.place(STRIKE).columns.start, -1]] = 1.0
-    for row, scaling in zip(known, found, strict=True):
-        row[-1] = scaling.value
-        for name, exponent in scaling.exponents.items():
-            row[domain.place(name).columns] = exponent
-    weights = torch.linalg.lstsq(known.T, wanted.unsqueeze(-1)).solution
-    return bool((known.T @ weights - wanted.unsqueeze(-1)).abs().max() < SMALL)
 
 
 def _outside(domain: Domain, columns: Mapping[str, Array]) -> list[str]:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from feynkac.errors import InputError
+from feynkac.families.scaling import homogeneous
 from feynkac.families.values import At, by_name
-from feynkac.market.placing import homogeneous
 from feynkac.plotting.style import BLACK, panels, shades, styled, symbol
 from feynkac.solution_map import SolutionMap
 
