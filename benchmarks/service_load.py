@@ -22,6 +22,7 @@ POINTS = 100
 RANGES = {"x": (9.0, 10.0), "t": (0.0, 1.0), "sigma": (0.1, 0.6), "strike": (10.0, 12.0)}
 CONNECTIONS = {8: 0.050, 50: 0.150}
 """Connections, and the time within which 99 % must be answered."""
+PAGE, MARK = Path(__file__).parents[1] / "docs" / "service.md", "<!-- load -->"
 PROGRAM = "from feynkac.interfaces.cli import main; main()"
 LATENCY = re.compile(r"99%\s+([\d.]+)(us|ms|s|m)\b")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
@@ -35,11 +36,32 @@ def main() -> None:
     parser.add_argument("--soak", type=float, default=0.0, help="minutes of 8 connections")
     parser.add_argument("--steps", type=int, default=300, help="of the training")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/service.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         run = options.run or train(Path(folder) / "put", options.steps)
         result = measure(run, Path(folder), options.seconds, options.soak)
     print(json.dumps(result) if options.json else "\n".join(lines(result)))
+    if options.write:
+        write(result)
+
+
+def write(result: dict) -> None:
+    """The table at the end of docs/service.md."""
+    rows = ["| connections | requests per second | 99 % within | errors |", "|---|---|---|---|"]
+    for connections, found in result["loads"].items():
+        p99 = f"{1000 * found['p99']:.1f} ms"
+        rows.append(f"| {connections} | {found['rate']:,.0f} | {p99} | {found['errors']} |")
+    if soak := result.get("soak"):
+        rows += [
+            "",
+            f"{soak['minutes']:g} minutes of 8 connections: {soak['rate']:,.0f} requests per second, 99 % "
+            f"within {1000 * soak['p99']:.1f} ms,",
+            f"{soak['errors']} errors; {soak['memory_mb']:.0f} MB of memory, which changed by "
+            f"{soak['mb_per_minute']:+.2f} MB per minute in the second half.",
+        ]
+    head = PAGE.read_text().partition(MARK)[0]
+    PAGE.write_text("\n".join([f"{head}{MARK}", "", *rows, ""]))
 
 
 def train(folder: Path, steps: int) -> Path:
