@@ -55,7 +55,7 @@ def write(result: dict) -> None:
     if soak := result.get("soak"):
         rows += [
             "",
-            f"{soak['minutes']:g} minutes of 8 connections: {soak['rate']:,.0f} requests per second, "
+            f"{soak['minutes']:g} minutes of 8 connections: {soak['rate']:,.0f} requests a second, "
             f"99 % within {1000 * soak['p99']:.1f} ms,",
             f"{soak['errors']} errors; {soak['memory_mb']:.0f} MB of memory, which changed by "
             f"{soak['mb_per_minute']:+.2f} MB per minute in the second half.",
