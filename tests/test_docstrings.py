@@ -34,11 +34,10 @@ def test_the_examples_of_a_module_run(path, solution):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=label)
-def test_everything_public_has_a_docstring(path):
-    tree = ast.parse(path.read_text())
-    assert ast.get_docstring(tree)
-    assert not list(undocumented(tree))
+def test_everything_public_has_a_docstring():
+    trees = {label(path): ast.parse(path.read_text()) for path in SOURCES}
+    assert not [name for name, tree in trees.items() if not ast.get_docstring(tree)]
+    assert not {name: found for name, tree in trees.items() if (found := list(undocumented(tree)))}
 
 
 def undocumented(node):

@@ -15,7 +15,12 @@ from feynkac.interfaces.server.running import make_access
 JSON = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize("path", ["value", "greeks", "slice", "certify", "calibrate"])
+OTHERS = ("greeks", "slice", "certify", "calibrate")  # share their reading of bodies
+
+
+@pytest.mark.parametrize(
+    "path", ["value", *(pytest.param(p, marks=pytest.mark.slow) for p in OTHERS)]
+)
 @pytest.mark.parametrize("name", BODIES)
 def test_a_bad_body_is_refused_within_a_second(server, name, path):
     content, status = BODIES[name]
