@@ -87,10 +87,15 @@ def test_a_family_is_fitted_by_its_closed_form_and_drawn(sheet, tmp_path):
     assert "fitted prices are those of the closed form" in result.output
 
 
-def test_the_posterior_of_quotes(sheet):
+def test_the_posterior_of_quotes(sheet, tmp_path):
+    picture = tmp_path / "fit.png"
     options = ["--by", "closed-form", "--posterior", "--steps", "100", "--json"]
+    options += ["--out", str(picture)]
     found = json.loads(run("black-scholes-merton", sheet, *OPTIONS, *options).stdout)
     assert found["posterior"]["marginals"]["sigma"]["mean"] == pytest.approx(textbook(), abs=0.002)
+    assert found["posterior_figure"] == str(tmp_path / "fit-posterior.png")
+    for path in (picture, tmp_path / "fit-posterior.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

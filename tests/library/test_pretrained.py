@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from benchmarks.library_page import PAGE, written
 
 import feynkac as fk
 from feynkac.families.reach import Reach
@@ -202,6 +203,11 @@ def test_records_that_came_with_the_package_are_whole():
         assert unseal(seal(record)) == record
         assert pretrained(name).manifest.steps == record["steps"]
     assert shelf.size <= 8_000_000
+
+
+def test_the_page_shows_the_records_of_the_package():
+    text = PAGE.read_text()
+    assert written(text) == text
 
 
 def test_greeks_of_heston_are_named_by_entries_of_the_state():

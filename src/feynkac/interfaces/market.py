@@ -43,16 +43,20 @@ def calibrate_sheet(
         from feynkac import plotting
         from feynkac.plotting.writing import write_figure
 
-        found = plotting.posterior(drawn, fit.calibration) if drawn else plotting.market_fit(fit)
-        write_figure(found, output.out)
+        write_figure(plotting.market_fit(fit), output.out)
         result["figure"] = str(output.out)
+        if drawn:
+            beside = output.out.with_stem(f"{output.out.stem}-posterior")
+            write_figure(plotting.posterior(drawn, fit.calibration), beside)
+            result["posterior_figure"] = str(beside)
     if output.as_json:
         return print_json(result)
     _print_fit(fit, len(quotes.reading.dropped), output.each)
     if drawn:
         print_posterior(drawn)
     warn([*fit.calibration.warnings, *(drawn.warnings if drawn else [])])
-    return typer.echo(f"figure {output.out}") if output.out else None
+    figures = [result[key] for key in ("figure", "posterior_figure") if key in result]
+    return typer.echo(f"figure {' and '.join(figures)}") if figures else None
 
 
 def _print_reading(quotes: "Quotes") -> None:
