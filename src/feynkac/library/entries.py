@@ -151,8 +151,8 @@ ENTRIES: tuple[Entry, ...] = (
             rate=RATE,
             strike=LEVEL,
         ),
-        steps=4_000,
-        method=Fast(grid=Grid((145, 33), 36, sets=4096, points=32), width=96),
+        steps=3_000,
+        method=Fast(formula=True, width=96, batch_size=64),
     ),
     Entry(
         "sabr",
