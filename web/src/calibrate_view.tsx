@@ -7,7 +7,7 @@ import { MarketView } from "./market_view";
 import { PictureButton, Problem, Tile } from "./parts";
 import { Plot } from "./plot";
 import { entriesOf } from "./points";
-import { readSheet, smiles, type Sheet } from "./sheet";
+import { OtherColumns, readSheet, smiles, type Sheet } from "./sheet";
 import type { State } from "./state";
 import type { Calibration, CalibrationRequest, Numbers, Solution } from "./types";
 import type { ViewProps } from "./views";
@@ -41,7 +41,7 @@ export function CalibrateView(props: ViewProps) {
       setFree(candidates(solution, read).slice(0, 1));
     } catch (wrong) {
       setSheet(null);
-      if (solution.quoted) setMarket({ name: file.name, text });
+      if (solution.quoted && wrong instanceof OtherColumns) setMarket({ name: file.name, text });
       else setProblem((wrong as Error).message);
     }
   };

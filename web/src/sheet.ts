@@ -8,6 +8,9 @@ export interface Sheet {
   rows: number;
 }
 
+/** The columns are not inputs of the solution: it may be a quote sheet. */
+export class OtherColumns extends Error {}
+
 /** Read a CSV file, or say in one sentence what is wrong with it. */
 export function readSheet(name: string, text: string, solution: Solution): Sheet {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/).filter((line) => line.trim() !== "");
@@ -20,11 +23,11 @@ export function readSheet(name: string, text: string, solution: Solution): Sheet
     const meant = known.get(squeezed(column));
     if (meant) return meant;
     const inputs = solution.variables.map((v) => v.name).join(", ");
-    throw new Error(`${name} has a column “${column}”; expected value, noise and names of inputs: ${inputs}.`);
+    throw new OtherColumns(`${name} has a column “${column}”; expected value, noise and names of inputs: ${inputs}.`);
   });
   const twice = header.find((column, i) => header.indexOf(column) < i);
   if (twice) throw new Error(`${name} has the column “${twice}” twice.`);
-  if (!header.includes("value")) throw new Error(`${name} has no column “value”, the quotes to explain.`);
+  if (!header.includes("value")) throw new OtherColumns(`${name} has no column “value”, the quotes to explain.`);
   const columns: Record<string, number[]> = Object.fromEntries(header.map((h) => [h, []]));
   body.forEach((row, i) => {
     if (row.slice(header.length).some((cell) => cell !== "")) throw new Error(`${name}, line ${i + 2} has ${row.length} cells, the first line ${header.length}.`);

@@ -318,14 +318,15 @@ def test_quotes_are_fitted(watched, server, tmp_path):
 def test_a_quote_sheet_as_people_have_it_is_fitted(watched, server, tmp_path):
     rows = [f"{k};6M;{v}" for k, v in ((10, "42,0"), (10.5, "41,9"), (11, "42,1"), (11.5, "42,0"))]
     sheet = tmp_path / "smile.csv"
-    sheet.write_text("\n".join(["Strike;Expiry;Implied vol (%)", *rows]))
+    sheet.write_text("\n".join(["Spot;9,5", "Strike;Expiry;Implied vol (%)", *rows]))
     page = watched.page
     page.goto(server.address + "#s=puts&v=calibrate")
     page.set_input_files("input[type=file]", sheet)
-    page.wait_for_selector("text=no column for the spot")
-    page.get_by_label("spot", exact=True).fill("9.5")
+    page.wait_for_selector("text=no rate is given: 0 is taken", timeout=30_000)
+    page.get_by_label("rate", exact=True).fill("0")
     page.get_by_role("button", name="Fit").click()
-    page.wait_for_selector("text=Explore at this estimate", timeout=30_000)
+    page.wait_for_selector("text=no rate is given", state="detached", timeout=30_000)
+    page.wait_for_selector("text=Explore at this estimate")
     assert page.locator("figcaption").all_text_contents() == ["t = 0.5"]
     with page.expect_download() as caught:
         page.get_by_role("button", name="PNG").click()
