@@ -151,8 +151,8 @@ ENTRIES: tuple[Entry, ...] = (
             rate=RATE,
             strike=LEVEL,
         ),
-        steps=3_000,
-        method=Fast(formula=True, width=96, batch_size=64),
+        steps=8_000,
+        method=Fast(formula=True, width=160, batch_size=128),
     ),
     Entry(
         "sabr",
