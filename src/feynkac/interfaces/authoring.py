@@ -97,7 +97,7 @@ def check(
     if as_json:
         print_json(found.record())
     else:
-        rows = [(f"{name}: {f.sentence}", f.verdict) for name, f in found.findings.items()]
-        print_table(found.summary, ("", "verdict"), rows)
+        rows = [(f.verdict, f"{name}: {f.sentence}") for name, f in found.findings.items()]
+        print_table(found.summary, ("verdict", "finding"), rows)
     if not found.passed:
         raise typer.Exit(1)

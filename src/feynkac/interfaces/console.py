@@ -4,7 +4,7 @@ Progress goes to standard error, results to standard output.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from feynkac.analysis.shape import ShapeReport
     from feynkac.training.loop import Progress
+
+SENTENCE = 40  # characters of a cell that is more than a number
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def print_table(
     for i, column in enumerate(columns):
         table.add_column(
             column,
-            justify="left" if i == 0 or cut else "right",
+            justify="left" if i == 0 or cut or _is_prose(row[i] for row in rows) else "right",
             no_wrap=cut or i == 0,
             overflow="ellipsis" if cut else "fold",
         )
@@ -81,6 +83,11 @@ def print_table(
     console.print(table)
     for line in explained(words):
         console.print(line, style="dim")
+
+
+def _is_prose(cells: Iterable[str]) -> bool:
+    """Whether a column holds sentences, which are read from the left."""
+    return max(map(len, cells), default=0) > SENTENCE
 
 
 def error_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
