@@ -31,10 +31,11 @@ class KnownKeywords:
     """
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
-        fields = inspect.signature(cls).parameters
-        takes_all = any(field.kind == field.VAR_KEYWORD for field in fields.values())
+        taken = inspect.signature(cls).parameters
+        takes_all = any(field.kind == field.VAR_KEYWORD for field in taken.values())
+        known = [*taken, *getattr(cls, "__dataclass_fields__", ())]
         for name in named:
-            if not takes_all and name not in fields:
-                meant = did_you_mean(name, fields)
+            if not takes_all and name not in known:
+                meant = did_you_mean(name, known)
                 raise TypeError(f"{cls.__name__} has no field called {name!r}.{meant}")
         return super().__new__(cls)

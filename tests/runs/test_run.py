@@ -62,6 +62,7 @@ OTHER_CHOICES = {
     "grid": [Grid((33,), 16), Grid((65,), 16)],
 }
 OTHER_FAST = {
+    "formula": [True],
     "width": [3],
     "depth": [3],
     "slopes": [False],

@@ -41,7 +41,7 @@ def told_carry(
         >>> gap = np.exp(-0.06) * (105.0 - K[:3])
         >>> price, sides = np.append(20.0 + gap, [20.0] * 3), ["call"] * 3 + ["put"] * 3
         >>> found = told_carry(t, K, price, sides, None)
-        >>> round(found.forward[0], 6), round(found.rate[0], 6)
+        >>> found.forward.round(6)[0].item(), found.rate.round(6)[0].item()
         (105.0, 0.03)
     """
     times = np.unique(t[np.isfinite(t)])

@@ -75,7 +75,7 @@ def test_two_thousand_generated_requests(server, operations):
 def test_the_document_has_examples_and_problems(server):
     document = server.get("openapi.json")
     body = document["components"]["schemas"]["ValueBody"]
-    assert body["examples"][0]["at"]["x"] == [9.2, 9.7]
+    assert body["examples"][0]["at"]["x"] == 9.5  # the middle of the first solution's range
     assert body["additionalProperties"] is False
     for operations in document["paths"].values():
         for operation in operations.values():
