@@ -28,7 +28,7 @@ export function MarketView({ text, ...props }: ViewProps & { text: string }) {
             <label class="choice" key={name}>
               <span>{name}</span>
               <input class="value" value={typed[name] ?? ""} aria-label={name}
-                placeholder={name === "date" ? "2027-01-31" : "of the sheet"}
+                placeholder={name}
                 onInput={(e) => setTyped({ ...typed, [name]: e.currentTarget.value })} />
             </label>
           ))}
