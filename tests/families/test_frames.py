@@ -1,5 +1,8 @@
 """Data frames in and out: rows in place, index kept, other columns left alone."""
 
+import time
+
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -80,3 +83,25 @@ def test_one_column_for_a_whole_vector_is_refused_even_if_rows_and_entries_are_e
 def test_a_taken_name_is_refused():
     with pytest.raises(InputError, match="has a column 'value' already; rename it"):
         frame(value=[1.0, 2.0]).extended({"value": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([7, 7], name="trade"),
+        pd.MultiIndex.from_tuples([("a", 1), ("b", 1)], names=["book", "trade"]),
+        pd.date_range("2024-01-01", periods=2, tz="UTC", name="date"),
+        pd.CategoricalIndex(["a", "b"], name="book"),
+    ],
+)
+def test_an_index_keeps_its_kind_and_names(index):
+    rows = Frame.of(pd.DataFrame(DATA, index=index))
+    for found in (rows.series("value", np.ones(2)), rows.only({"value": np.ones(2)})):
+        pd.testing.assert_index_equal(found.index, index)
+
+
+def test_a_long_index_is_not_copied_label_by_label():
+    rows = Frame.of(pd.DataFrame({"x": np.ones(10**6)}, index=range(1, 10**6 + 1)))
+    begun = time.process_time()
+    rows.series("value", np.ones(10**6))
+    assert time.process_time() - begun < 0.5  # copied, it takes four seconds

@@ -129,5 +129,8 @@ class Frame:
         import narwhals as nw
 
         made = nw.new_series(name, values, nw.Float64, backend=self.rows.implementation)
-        index = nw.maybe_get_index(self.rows)
-        return made if index is None else nw.maybe_set_index(made, index=index)
+        if (index := nw.maybe_get_index(self.rows)) is None:
+            return made
+        native = made.to_native()
+        native.index = index  # `maybe_set_index` would copy label by label, without names
+        return nw.from_native(native, series_only=True)
