@@ -71,6 +71,15 @@ def test_of_curves_of_several_days_the_latest_counts(read):
     assert "a curve of 2027-01-18: the latest of the days" in found.reading.notes[0]
 
 
+def test_of_curves_of_several_days_one_can_be_chosen(read):
+    text = "Date,1 Mo,1 Yr\n01/04/2027,4.1,4.3\n01/15/2027,4.4,4.6\n"
+    found = read(text, date="2027-01-04")
+    assert found.zero_yield.tolist() == pytest.approx([0.041, 0.043])
+    assert found.reading.notes[0].startswith("a curve of 2027-01-04: the cells")
+    with pytest.raises(InputError, match="has no curve of 2027-01-05: Date is 2027-01-04 to"):
+        read(text, date="2027-01-05")
+
+
 def test_volatilities_by_dates_of_expiry_are_a_matrix(read):
     found = read(
         "Date,90,100,110\n2027-06-30,.2,.2,.2\n2027-12-31,.2,.2,.2\n", spot=100.0, date="2027-01-04"

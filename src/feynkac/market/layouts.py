@@ -35,17 +35,18 @@ from feynkac.market.columns import (
 from feynkac.market.sheet import Sheet, is_number
 
 
-def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
+def from_matrix(sheet: Sheet, value: Role | None, day: str | None = None) -> Sheet:
     """One row per cell.
 
     Args:
         sheet: its header is a corner, then maturities (or strikes).
         value: what the cells are; by default volatilities.
+        day: which row counts, where each is a curve of another day; by default the latest.
     """
     _require_named(sheet)
     across = [cell for cell in sheet.header[1:] if is_place(cell)]
     if role_of(sheet.header[0]) is Role.DATE and value is None and all(map(_is_time, across)):
-        return _from_days(sheet)
+        return _from_days(sheet, day)
     horizontal, vertical, note = _axes(sheet)
     what = value or Role.VOLATILITY
     columns = [(i, cell) for i, cell in enumerate(sheet.header) if i and is_place(cell)]
@@ -66,23 +67,28 @@ def from_matrix(sheet: Sheet, value: Role | None) -> Sheet:
     return replace(sheet, header=header, rows=rows, numbers=numbers, notes=notes)
 
 
-def _from_days(sheet: Sheet) -> Sheet:
-    """The yields of the latest day, where each row is a day and each column a maturity."""
-    first = bool(day_first([row[0] for row in sheet.rows]))
-    days = [parse_date(row[0], first) for row in sheet.rows]
-    known = [(day, i) for i, day in enumerate(days) if day is not None]
+def _from_days(sheet: Sheet, wanted: str | None) -> Sheet:
+    """The yields of one day, where each row is a day and each column a maturity."""
+    cells = [row[0] for row in sheet.rows]
+    first = bool(day_first([*cells, wanted or ""]))
+    known = {day: i for i, cell in enumerate(cells) if (day := parse_date(cell, first))}
     if not known:
         raise InputError(f"{sheet.name}: {sheet.header[0]} has no date that can be read.")
-    day, last = max(known)
-    columns = list(zip(sheet.header, sheet.rows[last], strict=True))
+    day = parse_date(wanted, first) if wanted else max(known)
+    if day not in known:
+        raise InputError(
+            f"{sheet.name} has no curve of {wanted}: {sheet.header[0]} is {min(known)} to "
+            f"{max(known)}."
+        )
+    columns = list(zip(sheet.header, sheet.rows[known[day]], strict=True))
     rows = [[name, cell] for name, cell in columns[1:] if is_place(name) and cell.strip()]
-    older = " the latest of the days;" if len(known) > 1 else ""
+    older = " the latest of the days;" if len(known) > 1 and not wanted else ""
     note = f"a curve of {day.isoformat()}:{older} the cells are taken as zero yields."
     return replace(
         sheet,
         header=[Role.MATURITY.value, Role.YIELD.value],
         rows=rows,
-        numbers=[sheet.numbers[last]] * len(rows),
+        numbers=[sheet.numbers[known[day]]] * len(rows),
         notes=[*sheet.notes, note],
     )
 

@@ -64,7 +64,7 @@ def read_quotes(
         forward: its forward price for all maturities.
         rate: continuously compounded.
         dividend: dividend yield, likewise.
-        date: the day of the quotes, where maturities are dates.
+        date: the day of the quotes, where maturities are dates, or where there are several days.
         values: price or volatility, where there are both, or for the cells of a matrix.
 
     Example:
@@ -81,7 +81,7 @@ def read_quotes(
     if not sheet.rows:
         raise InputError(f"{sheet.name} has a header, but no quotes below it.")
     if is_matrix(sheet):
-        sheet = from_matrix(sheet, wanted)
+        sheet = from_matrix(sheet, wanted, None if date is None else str(date))
     sheet = from_chain(sheet)
     found = _guessed(sheet, roles)
     _require_one_asset(sheet, found)
