@@ -71,6 +71,11 @@ def test_of_curves_of_several_days_the_latest_counts(read):
     assert "a curve of 2027-01-18: the latest of the days" in found.reading.notes[0]
 
 
+def test_weekends_tell_day_and_month_of_curves_too(read):
+    found = read("Date,1 Mo,1 Yr\n04/01/2027,4.1,4.3\n05/01/2027,4.4,4.6\n")
+    assert found.reading.notes[0].startswith("a curve of 2027-01-05")
+
+
 def test_of_curves_of_several_days_one_can_be_chosen(read):
     text = "Date,1 Mo,1 Yr\n01/04/2027,4.1,4.3\n01/15/2027,4.4,4.6\n"
     found = read(text, date="2027-01-04")

@@ -121,10 +121,28 @@ def test_american_dates_are_told_by_a_day_beyond_twelve(sheet):
 
 
 def test_an_ambiguous_date_is_said(sheet):
-    quotes = read_quotes(
-        sheet("strike,expiry,iv\n90,02/07/2027,0.2\n"), spot=1e2, date="2027-01-01"
+    text = "strike,expiry,iv\n90,04/05/2027,0.2\n"
+    quotes = read_quotes(sheet(text), spot=1e2, date="2027-01-01")
+    assert 365 * quotes.t[0] == pytest.approx(123)
+    assert (
+        "dates such as 03/04/2027 are read as day/month/year (write 2027-04-03 for 3 April)."
+        in quotes.reading.notes
     )
-    assert "dates such as 03/04/2027 are read as day/month/year." in quotes.reading.notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "order", "days"),
+    [
+        (("02/05/2027", "03/05/2027"), "month/day/year", [35, 63]),
+        (("05/02/2027", "05/03/2027"), "day/month/year", [35, 63]),
+    ],
+)
+def test_dates_on_weekends_tell_the_order(sheet, cells, order, days):
+    text = "strike,expiry,iv\n" + "".join(f"90,{cell},0.2\n" for cell in cells)
+    quotes = read_quotes(sheet(text), spot=100.0, date="2027-01-01")
+    assert (365 * quotes.t).tolist() == pytest.approx(days)
+    said = f"dates such as 03/04/2027 are read as {order}: otherwise some would be on weekends."
+    assert said in quotes.reading.notes
 
 
 @pytest.mark.parametrize(("day", "days"), [("07/15/2027", 60), ("2027-07-15", 60)])
@@ -135,8 +153,8 @@ def test_the_day_of_the_quotes_tells_the_order_too(sheet, day, days):
 
 def test_an_ambiguous_day_of_the_quotes_is_said(sheet):
     text = "strike,expiry,iv\n90,2027-07-02,0.2\n"
-    notes = read_quotes(sheet(text), spot=1e2, date="03-04-2027").reading.notes
-    assert "dates such as 03/04/2027 are read as day/month/year." in notes
+    notes = read_quotes(sheet(text), spot=1e2, date="04-05-2027").reading.notes
+    assert any("are read as day/month/year (write" in note for note in notes)
 
 
 def test_whole_numbers_of_days(sheet):
@@ -154,6 +172,12 @@ def test_the_day_of_the_quotes_may_be_a_column_or_stand_above(sheet):
     )
     assert column.t.tolist() == above.t.tolist() == [182 / 365]
     assert above.forward.tolist() == [100.0]
+
+
+def test_one_day_is_chosen_in_the_order_of_the_others(sheet):
+    text = "date,strike,expiry,iv\n01/04/2027,90,03/19/2027,0.2\n01/05/2027,90,03/19/2027,0.2\n"
+    quotes = read_quotes(sheet(text), spot=100.0, date="01/05/2027")
+    assert (365 * quotes.t).tolist() == pytest.approx([73])
 
 
 def test_decimal_commas_with_thousands_points(sheet):

@@ -14,6 +14,7 @@ from feynkac.market.cells import (
     NUMERIC,
     UNITS,
     day_first,
+    day_first_by_weekday,
     is_date,
     is_nothing,
     is_percentage,
@@ -38,6 +39,7 @@ HIGHEST_RATE = 0.5
 """Likewise of rates, dividends and yields."""
 LIKELY_RATE, LIKELY_VOLATILITY = 0.15, 1.0
 """Fractions with a median beyond may be percentages, which is said."""
+WEEKENDS = ": otherwise some would be on weekends"
 UNIT_OF = {Role.YEARS: "y", Role.MONTHS: "m", Role.WEEKS: "w", Role.DAYS: "d"}
 
 
@@ -151,7 +153,8 @@ class Table:
 
     def _mixed_times(self, cells: Sequence[str]) -> Array:
         """Dates, tenors, or numbers whose unit is guessed."""
-        by_day = self._day_first([*cells, *(self.cells(Role.DATE) if self.has(Role.DATE) else ())])
+        days = self.sheet.column(self.columns[Role.DATE]) if Role.DATE in self.columns else []
+        by_day = self._day_first([*cells, *days, str(self.given.get(Role.DATE, ""))])
         dates = [_day(cell, by_day) for cell in cells]
         if any(dates):
             start = self._valuation(by_day)
@@ -184,9 +187,12 @@ class Table:
         if order := re.search(r"(m+)\W(d+)\W|(d+)\W(m+)\W", names):
             return order[1] is None
         told = day_first(cells)
-        ambiguous = any(NUMERIC.fullmatch(cell.strip()) and "." not in cell for cell in cells)
+        ambiguous = [c for c in cells if NUMERIC.fullmatch(c.strip()) and "." not in c]
         if told is None and ambiguous:
-            self.notes.append("dates such as 03/04/2027 are read as day/month/year.")
+            told = day_first_by_weekday(ambiguous)
+            read = "month/day/year" if told is False else "day/month/year"
+            why = " (write 2027-04-03 for 3 April)" if told is None else WEEKENDS
+            self.notes.append(f"dates such as 03/04/2027 are read as {read}{why}.")
         return told is not False
 
     def _valuation(self, by_day: bool) -> list[date | None]:
@@ -205,14 +211,14 @@ class Table:
         if not any(days):
             raise InputError(f"{cells[0]!r} is not a date; expected one such as 2027-01-31.")
         if Role.DATE in self.columns:
-            self._choose_day(days, name)
+            self._choose_day(days, name, by_day)
         return days
 
-    def _choose_day(self, days: Sequence[date | None], name: str) -> None:
+    def _choose_day(self, days: Sequence[date | None], name: str, by_day: bool) -> None:
         """Drop rows of other days than the wanted one; there must be just one."""
         found = sorted({day for day in days if day})
         if Role.DATE in self.given:
-            wanted = _day(str(self.given[Role.DATE]), self._day_first([str(self.given[Role.DATE])]))
+            wanted = _day(str(self.given[Role.DATE]), by_day)
             if wanted not in found:
                 raise InputError(
                     f"{self.sheet.name} has no quotes of {self.given[Role.DATE]}: {name} is "

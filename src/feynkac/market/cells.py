@@ -142,6 +142,22 @@ def day_first(cells: Iterable[str]) -> bool | None:
     return None
 
 
+def day_first_by_weekday(cells: Iterable[str]) -> bool | None:
+    """The same, if only one order has all numeric dates on working days.
+
+    Example:
+        >>> day_first_by_weekday(["02/05/2027", "03/05/2027"])  # Fridays; 2 May is a Sunday
+        False
+    """
+    numeric = [cell for cell in cells if NUMERIC.fullmatch(cell.strip())]
+    orders = [
+        by_day
+        for by_day in (True, False)
+        if all((day := parse_date(cell, by_day)) and day.weekday() < 5 for cell in numeric)
+    ]
+    return orders[0] if numeric and len(orders) == 1 else None
+
+
 def parse_date(text: str, by_day: bool = True) -> date | None:
     """A date in one of the usual forms, or None.
 

@@ -13,6 +13,7 @@ from feynkac.errors import InputError
 from feynkac.market.assembling import MOST_YEARS
 from feynkac.market.cells import (
     day_first,
+    day_first_by_weekday,
     is_date,
     option_sides,
     parse_date,
@@ -70,7 +71,8 @@ def from_matrix(sheet: Sheet, value: Role | None, day: str | None = None) -> She
 def _from_days(sheet: Sheet, wanted: str | None) -> Sheet:
     """The yields of one day, where each row is a day and each column a maturity."""
     cells = [row[0] for row in sheet.rows]
-    first = bool(day_first([*cells, wanted or ""]))
+    told = day_first([*cells, wanted or ""])
+    first = bool(day_first_by_weekday(cells) if told is None else told)
     known = {day: i for i, cell in enumerate(cells) if (day := parse_date(cell, first))}
     if not known:
         raise InputError(f"{sheet.name}: {sheet.header[0]} has no date that can be read.")
