@@ -44,6 +44,20 @@ def test_a_curve_of_low_percentages():
     assert not quotes.reading.dropped
 
 
+@pytest.mark.parametrize("yields", [[-0.55, -0.62, -0.4, -0.05], [0.05, 0.12, 0.35, 0.85]])
+def test_a_curve_of_percentages_below_one(yields):
+    quotes = fk.read_quotes({"maturity": ["1Y", "2Y", "5Y", "10Y"], "yield": yields})
+    assert quotes.zero_yield.tolist() == pytest.approx([y / 100 for y in yields])
+    assert any("yield: read as percentages, 0." in note for note in quotes.reading.notes)
+
+
+def test_high_yields_and_rates_below_zero_beside_options_stay_fractions():
+    high = fk.read_quotes({"maturity": ["1Y", "2Y", "5Y"], "yield": [0.42, 0.35, 0.28]})
+    assert high.zero_yield.tolist() == [0.42, 0.35, 0.28]
+    options = fk.read_quotes(SHEET | {"rate": [-0.05] * 3})
+    assert options.discount.tolist() == pytest.approx([np.exp(0.05 / 4)] * 3)
+
+
 def test_volatilities_of_doubtful_size_are_said():
     low = fk.read_quotes(SHEET | {"iv": [2.0, 2.1, 2.2]}).reading.notes
     assert "iv: read as fractions, 2.1 is 210 % (write 2.1% otherwise)." in low

@@ -40,6 +40,8 @@ HIGHEST_RATE = 0.5
 LIKELY_RATE, LIKELY_VOLATILITY = 0.15, 1.0
 """Fractions with a median beyond may be percentages, which is said."""
 WEEKENDS = ": otherwise some would be on weekends"
+UNLIKELY_YIELDS = (-0.02, 0.25, 5.0)
+"""Of a curve, as fractions: a lower one, or a higher one that is so many times another."""
 UNIT_OF = {Role.YEARS: "y", Role.MONTHS: "m", Role.WEEKS: "w", Role.DAYS: "d"}
 
 
@@ -114,9 +116,13 @@ class Table:
             self.notes.append(f"{name}: read as basis points.")
             return values / 1e4
         marked = "%" in name or "percent" in name.lower() or "pct" in name.lower()
-        if marked or size > highest or (highest < 1.0 and np.nanmax(np.abs(values), initial=0) > 1):
+        curve = not {*LEVELS} & self.columns.keys()
+        small = highest < 1.0 and _are_percentages(values, curve)
+        if marked or size > highest or small:
             odd = role is not Role.MONEYNESS and highest > 1.0 and size < 1.0
-            doubt = f", {size:g} is {size:g} % (write {100 * size:g} otherwise)" if odd else ""
+            sign = "%" if small and np.nanmax(np.abs(values)) <= 1.0 else ""
+            other = f", {size:g} is {size:g} % (write {100 * size:g}{sign} otherwise)"
+            doubt = other if odd or sign else ""
             self.notes.append(f"{name}: read as percentages{doubt}.")
             if highest == HIGHEST_VOLATILITY and not odd:
                 said = [f"{name} is {v:g} among percentages such as {size:g}" for v in values]
@@ -241,6 +247,17 @@ class Table:
     def dropped(self) -> list[Dropped]:
         """What is not used, in the order of the sheet."""
         return [Dropped(self.sheet.numbers[i], self.reasons[i]) for i in sorted(self.reasons)]
+
+
+def _are_percentages(rates: Array, curve: bool) -> bool:
+    """Beyond 100 %, or of a curve yields that are unlikely as fractions, such as −0.5, 0.1, 0.8."""
+    known = rates[np.isfinite(rates) & (rates != 0.0)]
+    if not known.size:
+        return False
+    lowest, high, times = UNLIKELY_YIELDS
+    size = np.abs(known)
+    unlikely = known.min() < lowest or (size.max() > high and size.max() > times * size.min())
+    return bool(size.max() > 1.0 or (curve and unlikely))
 
 
 def _day(cell: str, by_day: bool) -> date | None:
