@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 import feynkac as fk
-from feynkac.market.cells import day_first, parse_date, parse_number
+from feynkac.market.cells import day_first, parse_date, parse_number, parse_tenor
 
 CLOCKS = [
     "2027-07-02T16:00:00+00:00",
@@ -27,6 +27,15 @@ def test_a_time_of_day_and_its_zone_leave_the_date(text):
 
 def test_the_order_of_a_date_is_told_before_a_clock():
     assert day_first(["07/16/2027 4:00 PM"]) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 Year", "1 Jahr", "12 Monate", "1 an", "12 mois", "365 Tage", "365 jours", "1 année"],
+)
+def test_tenors_in_words(text):
+    assert parse_tenor(text) == pytest.approx(1.0)
+    assert parse_tenor("2 Wochen") == parse_tenor("2 semaines") == parse_tenor("2W")
 
 
 def test_dates_of_a_spreadsheet_with_a_time_of_day():

@@ -20,3 +20,21 @@ def test_brackets_of_prices():
         {"K": [100], "T": [1], "Price (bid)": [7], "Price (ask)": [9]}, spot=1e2
     )
     assert quotes.price.tolist() == [8.0]
+
+
+NAMES = [
+    "Ausübungspreis,Verfallstag,Typ,Geldkurs,Briefkurs",
+    "Prix d'exercice,Maturité,Type,Bid,Ask",
+    "Precio de ejercicio,Vencimiento,Tipo,Bid,Ask",
+    "OPT_STRIKE_PX,OPT_EXPIRE_DT,OPT_PUT_CALL,PX_BID,PX_ASK",
+    "Strike,Last Trading Day,Right,Bid,Asked",
+]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_names_of_other_languages_and_brokers(tmp_path, names):
+    path = tmp_path / "quotes.csv"
+    path.write_text(f"{names}\n90,2027-07-02,C,12.9,13.1\n90,2027-07-02,P,2.9,3.1\n")
+    quotes = fk.read_quotes(path, spot=100.0, rate=0.0, date="2027-01-01")
+    assert quotes.price.tolist() == [13.0, 3.0]
+    assert quotes.call.tolist() == [True, False]

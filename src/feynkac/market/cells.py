@@ -18,9 +18,12 @@ UNITS = {"y": 1.0, "m": 1.0 / 12.0, "w": 7.0 / DAYS_PER_YEAR, "d": 1.0 / DAYS_PE
 """Years in a year, a month, a week, a day."""
 TENOR = re.compile(
     r"(\d+(?:[.,]\d+)?)\s*"
-    r"(y(?:ears?|rs?)?|m(?:onths?|on?s?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)\s*",
+    r"(jahr(?:en?)?|monat(?:en?)?|wochen?|tag(?:en?)?|ann?(?:ée)?s?|mois|semaines?|jours?"
+    r"|y(?:ears?|rs?)?|m(?:onths?|on?s?|ths?)?|w(?:eeks?|ks?)?|d(?:ays?)?)\s*",
     re.IGNORECASE,
 )
+OTHER_WORDS = {"ja": "y", "an": "y", "se": "w", "ta": "d", "jo": "d"}
+"""How a year, a week and a day begin in German and French."""
 CLOCK = r"(?:[T, ]+\d{1,2}(?::\d.*|\s*[ap]m)?)?"
 """A time of day, with or without its zone."""
 ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){CLOCK}", re.IGNORECASE)
@@ -40,26 +43,35 @@ def is_nothing(text: str) -> bool:
     return text.strip().lower() in NOTHING
 
 
-def decimal_mark(cells: Iterable[str]) -> str:
+def decimal_mark(cells: Iterable[str], by_semicolons: bool = False) -> str:
     """The comma if these cells can only mean that, else the point.
+
+    Args:
+        cells: of the whole sheet.
+        by_semicolons: whether they separate the cells; then the point of 4.500 is for thousands.
 
     Example:
         >>> decimal_mark(["4.500", "0,25"]), decimal_mark(["4,500", "0.25"])
         (',', '.')
+        >>> decimal_mark(["4500,000"]), decimal_mark(["4.500", "21"], by_semicolons=True)
+        (',', ',')
     """
-    votes = {",": 0, ".": 0}
+    votes, doubtful = {",": 0, ".": 0}, {",": 0, ".": 0}
     for cell in cells:
         text = re.sub(rf"[\s%{CURRENCIES}]", "", cell)
         if "," in text and "." in text:
             votes["," if text.rindex(",") > text.rindex(".") else "."] += 1
-        elif (match := DECIMAL.fullmatch(text)) and _is_decimal(text, match[2]):
-            votes[match[1]] += 1
+        elif match := DECIMAL.fullmatch(text):
+            (votes if _is_decimal(text, match[2]) else doubtful)[match[1]] += 1
+    if by_semicolons and not any(votes.values()) and doubtful["."] > doubtful[","]:
+        return ","
     return "," if votes[","] > votes["."] else "."
 
 
 def _is_decimal(text: str, digits: str) -> bool:
     """Whether the mark before these last digits cannot separate thousands."""
-    return len(digits) != 3 or text.lstrip("+-")[0] in "0.,"
+    bare = text.lstrip("+-")
+    return len(digits) != 3 or bare[0] in "0.," or len(bare) > len("999.999")
 
 
 def parse_number(text: str, decimal: str = ".") -> float:
@@ -215,4 +227,6 @@ def parse_tenor(text: str) -> float:
     parts = TENOR.findall(text.strip())
     if not parts or TENOR.sub("", text.strip()):
         return math.nan
-    return sum(float(n.replace(",", ".")) * UNITS[unit[0].lower()] for n, unit in parts)
+    units = [OTHER_WORDS.get(word[:2].lower(), word[0].lower()) for _, word in parts]
+    numbers = [float(n.replace(",", ".")) for n, _ in parts]
+    return sum(n * UNITS[unit] for n, unit in zip(numbers, units, strict=True))

@@ -63,8 +63,9 @@ def read_sheet(name: str, raw: bytes, is_header: Callable[[Sequence[str]], bool]
     text, notes = _decode(name, raw)
     if (found := _from_json(text)) is not None:
         return replace(sheet_of_frame(found), name=name)
-    tries = [_cut(name, text, separator, is_header) for separator in _separators(text)]
-    kept, comments, first = next((each for each in tries if each[2] is not None), tries[0])
+    tries = {mark: _cut(name, text, mark, is_header) for mark in _separators(text)}
+    separator = next((mark for mark, each in tries.items() if each[2] is not None), SEPARATORS[0])
+    kept, comments, first = tries[separator]
     if not kept:
         raise InputError(f"{name} is empty; expected a header and rows of quotes.")
     if first is None:
@@ -83,7 +84,7 @@ def read_sheet(name: str, raw: bytes, is_header: Callable[[Sequence[str]], bool]
     if lines:
         notes.append("maturities stand in lines between the quotes.")
         header = [*header, Role.MATURITY.value]
-    return make_sheet(name, header, lines or kept[first + 1 :], above, notes)
+    return make_sheet(name, header, lines or kept[first + 1 :], above, notes, separator == ";")
 
 
 def _in_sections(lines: Sequence[Line], start: int) -> list[Line]:
@@ -152,6 +153,7 @@ def make_sheet(
     lines: Sequence[tuple[int, Sequence[str]]],
     above: Mapping[str, str],
     notes: list[str],
+    by_semicolons: bool = False,
 ) -> Sheet:
     """With rows as long as the header and a decimal mark."""
     while (
@@ -161,7 +163,8 @@ def make_sheet(
     named = _distinct([cell or f"column {i + 1}" for i, cell in enumerate(header)])
     width = len(named)
     rows = [[*row[:width], *[""] * (width - len(row))] for _, row in lines]
-    decimal = decimal_mark(cell for row in [*rows, list(above.values())] for cell in row)
+    cells = [cell for row in [*rows, list(above.values())] for cell in row]
+    decimal = decimal_mark(cells, by_semicolons)
     if decimal == ",":
         notes = [*notes, "commas separate decimals."]
     return Sheet(name, named, rows, [number for number, _ in lines], above, decimal, notes)
