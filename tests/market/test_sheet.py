@@ -28,14 +28,43 @@ ROWS = [{"strike": 90, "T": "6M", "iv": 0.25}, {"strike": 110, "T": "6M", "iv": 
         "\n".join(json.dumps(row) for row in ROWS),
         json.dumps({"spot_date": "2027-01-01", "quotes": ROWS}),
         json.dumps({"strike": [90, 110], "T": "6M", "iv": [0.25, 0.21]}),
+        json.dumps({"T": "6M", "calls": ROWS[:1], "puts": ROWS[1:]}),
         json.dumps({"strike": {"0": 90, "1": 110}, "T": "6M", "iv": {"0": 0.25, "1": 0.21}}),
     ],
-    ids=["objects", "lines", "beside other values", "columns", "columns of pandas"],
+    ids=[
+        "objects",
+        "lines",
+        "beside other values",
+        "columns",
+        "calls and puts",
+        "columns of pandas",
+    ],
 )
 def test_json_files(sheet, text):
     quotes = fk.read_quotes(sheet(text), spot=100.0)
     assert (quotes.strike.tolist(), quotes.t.tolist()) == ([90.0, 110.0], [0.5, 0.5])
     assert quotes.volatility.tolist() == [0.25, 0.21]
+
+
+def test_points_between_thousands_are_told_by_semicolons(sheet):
+    text = "Strike;Verfall;IV\n4.000;6M;25 %\n4.400;6M;22 %\n5.000;6M;21 %\n"
+    quotes = fk.read_quotes(sheet(text), spot=4468.17)
+    assert quotes.strike.tolist() == [4000.0, 4400.0, 5000.0]
+    assert "commas separate decimals." in quotes.reading.notes
+
+
+def test_what_the_index_of_a_frame_names_are_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS)
+    quotes = fk.read_quotes(frame.set_index(["T", "strike"]), spot=100.0)
+    matrix = fk.read_quotes(frame.pivot(index="T", columns="strike", values="iv"), spot=100.0)
+    assert quotes.strike.tolist() == matrix.strike.tolist() == [90.0, 110.0]
+    assert quotes.t.tolist() == matrix.t.tolist() == [0.5, 0.5]
+
+
+def test_arrow_tables():
+    arrow = pytest.importorskip("pyarrow")
+    assert len(fk.read_quotes(arrow.Table.from_pylist(ROWS), spot=100.0)) == 2
 
 
 def test_json_of_something_else_is_refused(sheet):

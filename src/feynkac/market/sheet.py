@@ -171,7 +171,9 @@ def make_sheet(
 
 
 def sheet_of_frame(frame: Any) -> Sheet:
-    """The cells of a pandas or polars frame, a mapping of columns, or a list of mappings.
+    """The cells of a pandas, polars or Arrow table, a mapping of columns, or a list of mappings.
+
+    What the index of a pandas frame names are columns too.
 
     Example:
         >>> sheet_of_frame({"strike": [90, 100], "mid": [11.0, None]}).rows
@@ -202,12 +204,19 @@ def _from_json(text: str) -> Any:
         except ValueError:
             return None
     if isinstance(found, Mapping):
-        rows = [v for v in found.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+        rows = {n: v for n, v in found.items() if isinstance(v, list) and v and _is_row(v[0])}
+        shared = {name: v for name, v in found.items() if _is_single(v)}
         if len(rows) == 1:
-            shared = {name: v for name, v in found.items() if _is_single(v)}
-            return [shared | row for row in rows[0]]
+            return [shared | row for row in next(iter(rows.values()))]
+        if rows and all(name in SIDES for name in rows):
+            sides = ((SIDES[name], row) for name, each in rows.items() for row in each)
+            return [{**shared, **row, Role.TYPE.value: side} for side, row in sides]
         return {n: list(v.values()) if isinstance(v, dict) else v for n, v in found.items()}
     return found
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, dict)
 
 
 def _columns(frame: Any) -> dict[Any, list[Any]]:
@@ -220,8 +229,11 @@ def _columns(frame: Any) -> dict[Any, list[Any]]:
         names = dict.fromkeys(name for row in frame for name in row)
         return {name: [row.get(name) for row in frame] for name in names}
     try:
-        return {name: list(frame[name]) for name in frame.columns}
-    except (AttributeError, KeyError, TypeError) as error:
+        index = getattr(getattr(frame, "index", None), "names", ())
+        whole = frame.reset_index() if any(name is not None for name in index) else frame
+        names = getattr(whole, "column_names", None) or whole.columns
+        return {name: list(whole[name]) for name in names}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"expected a path, a data frame, or columns by name; got {type(frame).__name__}."
         ) from error
