@@ -66,6 +66,19 @@ def test_volatilities_of_doubtful_size_are_said():
     assert "IV (%): read as percentages, 0.2 is 0.2 % (write 20 otherwise)." in notes
 
 
+@pytest.mark.parametrize("unit", [1, 10**3, 10**9])
+def test_dates_in_seconds_since_1970(unit):
+    columns = SHEET | {"T": [1_814_562_000 * unit] * 3}  # 2 July 2027, 21:00 UTC
+    assert fk.read_quotes(columns, date="2027-01-01").t.tolist() == [182 / 365] * 3
+
+
+def test_a_sheet_without_any_maturity_is_refused_without_warnings():
+    with pytest.raises(InputError, match="no quote that can be used: row 1: T is '1e300', no mat"):
+        fk.read_quotes(SHEET | {"T": ["1e300"] * 3, "rate": [0.05] * 3})
+    with pytest.raises(InputError, match="no quote that can be used: row 1: K is 'x'"):
+        fk.read_quotes(SHEET | {"K": ["x"] * 3})
+
+
 @pytest.mark.parametrize(
     ("name", "cell"), [("T (w)", 26), ("maturity [month]", 6), ("T (mths)", 6)]
 )

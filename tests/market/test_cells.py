@@ -46,3 +46,14 @@ def test_dates_of_a_spreadsheet_with_a_time_of_day():
 def test_a_leading_zero_has_no_thousands():
     assert parse_number("0,250") == parse_number("0.250", ",") == 0.25
     assert parse_number("4,250") == 4250.0
+
+
+@pytest.mark.parametrize(
+    "text", ["USD 4,468.5", "4,468.50 EUR", "CHF4468.5", "₹4,468.5", "$4,468.5"]
+)
+def test_currencies(text):
+    assert parse_number(text) == 4468.5
+
+
+def test_a_word_that_begins_like_a_currency_is_no_number():
+    assert parse_number("USDX5") != parse_number("USDX5")

@@ -33,6 +33,8 @@ LONGEST = 100.0
 """Years; what is longer is no maturity."""
 FIRST_DAY, SERIALS = date(1899, 12, 30), (20_000, 80_000)
 """Spreadsheets write dates as days since then."""
+EPOCH, SECONDS = date(1970, 1, 1), (6e8, 4.1e9)
+"""Computers count seconds, or thousandths of them and so on, since then: 1989 to 2099."""
 HIGHEST_VOLATILITY = 3.0
 """A median beyond is in percent."""
 HIGHEST_RATE = 0.5
@@ -155,7 +157,7 @@ class Table:
         ]
         self.drop(np.isnan(years) | (years > LONGEST), bad)
         self.drop(years <= 0.0, [f"{name} {c} has expired" for c in cells])
-        return years
+        return np.where(years <= LONGEST, years, np.nan)
 
     def _mixed_times(self, cells: Sequence[str]) -> Array:
         """Dates, tenors, or numbers whose unit is guessed."""
@@ -261,8 +263,11 @@ def _are_percentages(rates: Array, curve: bool) -> bool:
 
 
 def _day(cell: str, by_day: bool) -> date | None:
-    """A date, also as a spreadsheet's number of days."""
+    """A date, also as a spreadsheet's number of days, or as a computer's of seconds."""
     found, number = parse_date(cell, by_day), parse_number(cell)
     if found is None and SERIALS[0] < number < SERIALS[1]:
         return FIRST_DAY + timedelta(days=int(number))
+    for unit in (1.0, 1e3, 1e6, 1e9):
+        if found is None and SECONDS[0] < number / unit < SECONDS[1]:
+            return EPOCH + timedelta(days=int(number / unit / 86_400))
     return found

@@ -13,7 +13,9 @@ DAYS_PER_YEAR = 365.0
 NOTHING = {"", "-", "--", "–", "—", ".", "?", "na", "n/a", "#n/a", "nan", "null", "none", "nil"}
 CALLS, PUTS = ("c", "call", "calls", "ce"), ("p", "put", "puts", "pe")
 YES, NO = ("true", "yes", "y", "1", "1.0"), ("false", "no", "n", "0", "0.0")
-CURRENCIES = "$€£¥"
+CODES = "usd|eur|gbp|gbx|chf|jpy|inr|cny|hkd|aud|cad|sek|nok|dkk|pln|brl|krw|sgd|zar"
+CURRENCY = re.compile(rf"[\s$€£¥₹₩₺₽]|^(?:{CODES})(?![a-z])|(?<=[\d\s])(?:{CODES})$", re.I)
+"""Around an amount; blanks too."""
 UNITS = {"y": 1.0, "m": 1.0 / 12.0, "w": 7.0 / DAYS_PER_YEAR, "d": 1.0 / DAYS_PER_YEAR}
 """Years in a year, a month, a week, a day."""
 TENOR = re.compile(
@@ -58,7 +60,7 @@ def decimal_mark(cells: Iterable[str], by_semicolons: bool = False) -> str:
     """
     votes, doubtful = {",": 0, ".": 0}, {",": 0, ".": 0}
     for cell in cells:
-        text = re.sub(rf"[\s%{CURRENCIES}]", "", cell)
+        text = CURRENCY.sub("", cell.strip()).replace("%", "")
         if "," in text and "." in text:
             votes["," if text.rindex(",") > text.rindex(".") else "."] += 1
         elif match := DECIMAL.fullmatch(text):
@@ -80,10 +82,10 @@ def parse_number(text: str, decimal: str = ".") -> float:
     Example:
         >>> parse_number("4,468.17"), parse_number("4.468,17", ","), parse_number("25 %")
         (4468.17, 4468.17, 0.25)
-        >>> parse_number("abc")
-        nan
+        >>> parse_number("USD 4,468"), parse_number("12,5 EUR", ","), parse_number("abc")
+        (4468.0, 12.5, nan)
     """
-    plain = re.sub(rf"[\s_'’{CURRENCIES}]", "", text).replace("−", "-")
+    plain = re.sub(r"[_'’]", "", CURRENCY.sub("", text.strip())).replace("−", "-")
     if plain.endswith("%"):
         return parse_number(plain[:-1], decimal) / 100.0
     if plain.startswith("(") and plain.endswith(")"):

@@ -20,6 +20,7 @@ NEAR = 0.03  # of the forward: strikes nearer do not tell calls from puts
 MOST_VOLATILITY = 5.0
 INVERSE = r"\b([sf]|spot|forward)\s*/\s*(k|strike)\b"
 MONEYNESS = 10.0  # strikes below this at a forward of more than five times it are relative
+MIDDLE = 3.0  # relative strikes beyond, or below its inverse, in the middle, are none
 MOST_NEGATIVE = 0.4  # of the strikes; more of them are no strikes
 FAR = 10.0  # times: strikes farther from the forward, in the middle, are in other units
 DOUBTFUL = 0.2  # relative difference of volatilities that prices and the sheet give
@@ -100,7 +101,8 @@ def _compare(table: Table, volatility: Array) -> None:
         own, theirs = (100.0 * float(np.median(each[good])) for each in (volatility, quoted))
         table.notes.append(
             f"prices do not fit the quoted volatilities: {own:.3g} % against {theirs:.3g} % in the "
-            "middle; check spot, rate, date and units."
+            "middle; check spot, rate, date and units, or take the volatilities "
+            "(`values=volatility`)."
         )
 
 
@@ -184,11 +186,15 @@ def _carry(table: Table, t: Array, price: Array | None) -> tuple[Array, Array]:
 def _strikes(table: Table, forward: Array) -> Array:
     if R.STRIKE in table.columns:
         strike = table.numbers(R.STRIKE)
-        level = np.nanmedian(forward)
-        if np.mean(strike[np.isfinite(strike)] <= 0.0) > MOST_NEGATIVE:
+        known = np.isfinite(strike) & np.isfinite(forward)
+        if not known.any():
+            return strike
+        level = np.median(forward[known])
+        if np.mean(strike[known] <= 0.0) > MOST_NEGATIVE:
             raise _no_ratio(table, R.STRIKE, strike)
         if np.nanmax(strike, initial=0.0) < MONEYNESS and level > 5.0 * MONEYNESS:
-            if np.nanmin(strike, initial=1.0) <= 0.0:
+            middle = float(np.nanmedian(strike))
+            if np.nanmin(strike, initial=1.0) <= 0.0 or not 1.0 / MIDDLE < middle < MIDDLE:
                 raise _no_ratio(table, R.STRIKE, strike)
             table.notes.append("strikes are small beside the forward: read as moneyness K/S.")
             return strike * _base(table, forward)
