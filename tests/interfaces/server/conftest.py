@@ -43,6 +43,11 @@ class Running:
         self.process.send_signal(signal.SIGTERM)
         return self.ended()
 
+    def kill(self) -> None:
+        """Whatever became of it: nothing of it is left."""
+        with self.process:
+            self.process.kill()
+
     def ended(self) -> int:
         """The exit code; nothing was logged, hence no traceback."""
         _, said = self.process.communicate(timeout=60)
@@ -61,7 +66,9 @@ def start(*arguments: object) -> Running:
     assert process.stderr is not None
     line = process.stderr.readline()
     found = re.search(r"http://\S+", line)
-    assert found, line + process.stderr.read()
+    if found is None:
+        process.kill()
+        pytest.fail(line + process.communicate()[1])
     return Running(found[0], process)
 
 
@@ -69,7 +76,7 @@ def start(*arguments: object) -> Running:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A put with a closed form, and heat with a matrix among its inputs."""
     root = tmp_path_factory.mktemp("served")
-    fk.solve(fk.BlackScholes(), steps=60, evaluations=2, seed=0, out=root / "put")
+    fk.pretrained("black-scholes").save(root / "put")
     fk.solve(fk.HeatParaboloid(dim=2), steps=2, batch_size=64, out=root / "heat")
     return {name: root / name for name in ("put", "heat")}
 
@@ -82,11 +89,22 @@ def put(folders) -> fk.Solution:
 @pytest.fixture(scope="session")
 def server(folders) -> Iterator[Running]:
     running = start(*folders.values())
-    yield running
-    assert running.stop() == 0
+    try:
+        yield running
+        assert running.stop() == 0
+    finally:
+        running.kill()
 
 
 @pytest.fixture
-def starting() -> Callable[..., Running]:
-    """Starts another server with these arguments; the test stops it."""
-    return start
+def starting() -> Iterator[Callable[..., Running]]:
+    """Starts another server with these arguments; the test stops it, or else it is killed."""
+    begun: list[Running] = []
+
+    def begin(*arguments: object) -> Running:
+        begun.append(start(*arguments))
+        return begun[-1]
+
+    yield begin
+    for running in begun:
+        running.kill()

@@ -27,19 +27,15 @@ def test_with_a_token_only_those_who_have_it_are_answered(folders, token, starti
     running = starting(folders["put"], "--host", "0.0.0.0", "--token-file", token)
     url = running.url.replace("0.0.0.0", "127.0.0.1")
     key = {"authorization": f"Bearer {token.read_text().strip()}"}
-    try:
-        assert httpx.get(url + "v1/solutions").status_code == 401
-        assert httpx.get(url + "metrics").status_code == 401
-        assert (
-            httpx.get(url + "v1/solutions", headers={"authorization": "Bearer x"}).status_code
-            == 401
-        )
-        assert httpx.get(url + "v1/solutions", headers=key).status_code == 200
-        answer = httpx.post(url + "v1/solutions/put/value", json={"at": ONE})
-        assert answer.status_code == 401
-        assert httpx.get(url + "healthz").status_code == 200
-    finally:
-        assert running.stop() == 0
+    assert httpx.get(url + "v1/solutions").status_code == 401
+    assert httpx.get(url + "metrics").status_code == 401
+    wrong = {"authorization": "Bearer x"}
+    assert httpx.get(url + "v1/solutions", headers=wrong).status_code == 401
+    assert httpx.get(url + "v1/solutions", headers=key).status_code == 200
+    answer = httpx.post(url + "v1/solutions/put/value", json={"at": ONE})
+    assert answer.status_code == 401
+    assert httpx.get(url + "healthz").status_code == 200
+    assert running.stop() == 0
 
 
 @pytest.mark.slow
@@ -58,13 +54,20 @@ def test_the_first_visitor_does_not_wait_for_torch(folders, starting):
     assert min(times) < 0.4, times
 
 
+def requests_under_way(running):
+    """With the one that asks."""
+    lines = httpx.get(running.url + "metrics").text.splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("feynkac_in_flight "))
+
+
 def test_a_request_under_way_ends_before_the_server_does(folders, starting):
     running = starting(folders["put"])
     body = {"at": ONE | {"x": [9.1, 9.2]}, "seconds": 1.0}
     with concurrent.futures.ThreadPoolExecutor() as pool:
         url = running.url + "v1/solutions/put/certify"
         under_way = pool.submit(httpx.post, url, json=body, timeout=60.0)
-        time.sleep(0.3)
+        while requests_under_way(running) < 2:
+            assert not under_way.done()
         running.process.send_signal(signal.SIGTERM)
         answer = under_way.result()
     assert answer.status_code == 200
