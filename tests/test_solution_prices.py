@@ -13,7 +13,7 @@ AT = {"x": 9.5, "t": 0.5, "sigma": 0.3, "strike": 11.0}
 
 @pytest.fixture(scope="module")
 def solution() -> fk.Solution:
-    return fk.solve(fk.BlackScholes(), steps=60, evaluations=1)
+    return fk.pretrained("black-scholes")
 
 
 def test_a_volatility_is_that_of_the_price(solution):

@@ -46,8 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def put(folder) -> Path:
-    """A good network in a few seconds."""
-    results("solve", "black-scholes", "--steps", 200, "--out", folder / "put")
+    """A good network at once."""
+    fk.pretrained("black-scholes").save(folder / "put")
     return folder / "put"
 
 

@@ -47,7 +47,7 @@ def write_quotes(path: Path, sigma: float = SIGMA, wiggle: float = 0.0, noise: b
 @pytest.fixture(scope="module")
 def put(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "put"
-    fk.solve(fk.BlackScholes(), steps=200, seed=0, out=folder)
+    fk.pretrained("black-scholes").save(folder)
     return folder
 
 
