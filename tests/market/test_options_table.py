@@ -79,3 +79,18 @@ def test_strikes_far_from_the_forward_are_said():
 def test_moneyness_the_other_way_round(name):
     quotes = read({name: [1.25, 0.8], "T": [1, 1], "iv": [0.2, 0.2]})
     assert quotes.strike.tolist() == pytest.approx([80.0, 125.0])
+
+
+def test_strikes_that_are_neither_prices_nor_ratios_are_refused():
+    columns = {"K": ["4.000", "4.400", "5.000"], "T": [1] * 3, "iv": [0.2] * 3}
+    with pytest.raises(InputError, match="values such as 4, which is no strike and no ratio"):
+        read(columns, spot=4468.0)
+
+
+def test_prices_that_contradict_the_volatilities_must_be_chosen():
+    """Deribit quotes prices in coins."""
+    columns = {"K": [55e3, 6e4, 65e3], "T": 0.1, "mid": [0.02, 0.04, 0.02], "iv": [50, 48, 49]}
+    with pytest.raises(InputError, match=r"do not fit the quoted vol.*`values=volatility`.*or the"):
+        read(columns, spot=6e4)
+    assert read(columns, spot=6e4, values="volatility").volatility[0] == 0.5
+    assert read(columns, spot=6e4, values="price").in_price

@@ -24,6 +24,7 @@ MIDDLE = 3.0  # relative strikes beyond, or below its inverse, in the middle, ar
 MOST_NEGATIVE = 0.4  # of the strikes; more of them are no strikes
 FAR = 10.0  # times: strikes farther from the forward, in the middle, are in other units
 DOUBTFUL = 0.2  # relative difference of volatilities that prices and the sheet give
+IMPOSSIBLE = 3.0  # times: volatilities so far from those that the sheet gives
 DOUBTFUL_FORWARD = 0.005  # relative difference of forwards that calls and puts give
 USUAL = (0.005, 2.0)  # volatilities, in the middle
 CLOSE = 0.1  # to the forward: strikes that tell it
@@ -54,7 +55,7 @@ def option_quotes(table: Table, values: Role | None, reading: Reading) -> Option
         volatility = implied_volatility(price, *where, discount, call).numpy()
         table.drop(~(volatility > 0.0), "its price has no time value, hence no implied volatility")
         table.drop(volatility > MOST_VOLATILITY, _odd(volatility))
-        _compare(table, volatility)
+        _compare(table, volatility, values is not None)
         _compare_sides(table, price, forward, strike, t, discount, call)
     else:
         table.drop(~((middle > 0.0) & (middle <= MOST_VOLATILITY)), _odd(middle))
@@ -85,8 +86,11 @@ def _require_same_units(table: Table, strike: Array, forward: Array) -> None:
         )
 
 
-def _compare(table: Table, volatility: Array) -> None:
-    """A note where volatilities are odd, or the quoted ones are not those of the quoted prices."""
+def _compare(table: Table, volatility: Array, chosen: bool) -> None:
+    """A note where volatilities are odd, or the quoted ones are not those of the quoted prices.
+
+    Prices that were not `chosen` are refused if they cannot be in the units of the spot.
+    """
     known = volatility[table.usable]
     if len(known) and not USUAL[0] < (middle := float(np.median(known))) < USUAL[1]:
         table.notes.append(
@@ -97,13 +101,18 @@ def _compare(table: Table, volatility: Array) -> None:
         return
     quoted = table.fractions(R.VOLATILITY, HIGHEST_VOLATILITY, needed=False)
     good = table.usable & (quoted > 0.0)
-    if good.any() and np.median(np.abs(volatility[good] / quoted[good] - 1.0)) > DOUBTFUL:
-        own, theirs = (100.0 * float(np.median(each[good])) for each in (volatility, quoted))
-        table.notes.append(
-            f"prices do not fit the quoted volatilities: {own:.3g} % against {theirs:.3g} % in the "
-            "middle; check spot, rate, date and units, or take the volatilities "
-            "(`values=volatility`)."
-        )
+    if not good.any():
+        return
+    ratio = volatility[good] / quoted[good]
+    own, theirs = (100.0 * float(np.median(each[good])) for each in (volatility, quoted))
+    said = (
+        f"prices do not fit the quoted volatilities: {own:.3g} % against {theirs:.3g} % in the "
+        "middle; check spot, rate, date and units, or take the volatilities (`values=volatility`)"
+    )
+    if not chosen and not 1.0 / IMPOSSIBLE < float(np.median(ratio)) < IMPOSSIBLE:
+        raise InputError(f"{table.sheet.name}: {said}, or the prices (`values=price`).")
+    if np.median(np.abs(ratio - 1.0)) > DOUBTFUL:
+        table.notes.append(f"{said}.")
 
 
 def _compare_sides(
