@@ -168,6 +168,9 @@ CARRY = (R.RATE, R.FORWARD, R.DIVIDEND, R.DISCOUNT, R.SPOT)
 """What may stand beside the cells of a matrix, one number per maturity."""
 CURVES = {R.YIELD, R.DISCOUNT}
 """Beside these a date is a maturity, if nothing else is."""
+CONTRACTS = {"contract name", "contract symbol", "instrument name", "option symbol", "contract"}
+CONTRACTS |= {"symbol", "osi", "osi key", "option", "instrument", "contract id"}
+"""Columns whose cells may tell maturity, strike and type."""
 SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
 TOLD = "bid|ask|offer|mid|last|calls?|puts?"
 """What a bracket behind a price or a volatility may say of it."""
@@ -282,7 +285,18 @@ def is_long_header(cells: Sequence[str], given: Mapping[Role, str]) -> bool:
     where, what = {*TIMES, *LEVELS}, {*VALUES, R.RATE, R.DISCOUNT}
     named = sides(cells) if all(cells) else [c for c in cells if side_of(c)]  # no title of a chain
     dated = R.DATE in roles and bool(roles & CURVES)
-    return dated or (bool(roles & where) and bool(roles & what or named))
+    placed = bool(roles & where) or any(map(names_contracts, cells))
+    return dated or (placed and bool(roles & what or named))
+
+
+def names_contracts(name: str) -> bool:
+    """Whether a column may name contracts.
+
+    Example:
+        >>> names_contracts("contractSymbol")
+        True
+    """
+    return plain(name) in CONTRACTS
 
 
 def is_matrix_header(cells: Sequence[str]) -> bool:

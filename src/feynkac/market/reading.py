@@ -21,6 +21,7 @@ from feynkac.market.columns import (
     plain,
     role_of,
 )
+from feynkac.market.contracts import with_contracts
 from feynkac.market.layouts import constants, from_chain, from_matrix, is_matrix
 from feynkac.market.options_table import option_quotes
 from feynkac.market.quotes import Quotes, Reading
@@ -82,7 +83,7 @@ def read_quotes(
         raise InputError(f"{sheet.name} has a header, but no quotes below it.")
     if is_matrix(sheet):
         sheet = from_matrix(sheet, wanted, None if date is None else str(date))
-    sheet = from_chain(sheet)
+    sheet = with_contracts(from_chain(sheet), roles)
     found = _guessed(sheet, roles)
     _require_one_asset(sheet, found)
     options = {Role.SPOT: spot, Role.FORWARD: forward, Role.RATE: rate, Role.DIVIDEND: dividend}
