@@ -94,3 +94,28 @@ def test_prices_that_contradict_the_volatilities_must_be_chosen():
         read(columns, spot=6e4)
     assert read(columns, spot=6e4, values="volatility").volatility[0] == 0.5
     assert read(columns, spot=6e4, values="price").in_price
+
+
+CHAIN = {"K": [90, 110], "T": 1.0, "type": ["P", "C"], "last": [3.0, 4.0], "ask": [3.2, 4.2]}
+
+
+def test_bid_and_ask_count_more_than_the_last_price():
+    quotes = read(CHAIN | {"bid": [3.0, 4.0]})
+    assert quotes.price.tolist() == [3.1, 4.1]
+    assert "bid and ask count, not last." in quotes.reading.notes
+
+
+def test_without_any_bid_the_last_price_counts():
+    quotes = read(CHAIN | {"bid": [0.0, 0.0], "ask": [0.0, 0.0]})
+    assert quotes.price.tolist() == [3.0, 4.0]
+    assert "no bid is positive: last counts." in quotes.reading.notes
+
+
+def test_units_of_strikes_say_what_to_change():
+    columns = {"Strike price": [90_000, 110_000], "T": 1.0, "iv": [0.2, 0.2]}
+    with pytest.raises(InputError, match=r"1e\+03 times .*; thousandths of them must be divided"):
+        read(columns)
+    with pytest.raises(
+        InputError, match=r"if they are relative to the spot, `columns={'moneyness'"
+    ):
+        read(columns | {"Strike price": [90, 110]}, spot=4500.0)

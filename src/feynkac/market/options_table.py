@@ -11,7 +11,7 @@ from feynkac.analysis.implied_volatility import black_price, black_vega, implied
 from feynkac.errors import InputError
 from feynkac.market.assembling import HIGHEST_RATE, HIGHEST_VOLATILITY, Table
 from feynkac.market.cells import is_percentage, option_sides
-from feynkac.market.columns import Role, plain
+from feynkac.market.columns import LEVELS, Role, plain
 from feynkac.market.parity import Carry, told_carry
 from feynkac.market.quotes import Array, Bools, OptionQuotes, Reading
 
@@ -74,10 +74,13 @@ def _require_same_units(table: Table, strike: Array, forward: Array) -> None:
     good = table.usable & (strike > 0.0) & (forward > 0.0)
     ratio = float(np.median(strike[good] / forward[good])) if good.any() else 1.0
     if not 1.0 / FAR <= ratio <= FAR:
+        name = next((table.columns[role] for role in LEVELS if role in table.columns), "K")
+        relative = f"; if they are relative to the spot, `columns={{'moneyness': {name!r}}}`"
+        thousandths = "; thousandths of them must be divided by 1000"
+        advice = relative if ratio < 1.0 else thousandths if 300.0 < ratio < 3000.0 else ""
         raise InputError(
             f"{table.sheet.name}: strikes are about {ratio:.3g} times the forward; check the units "
-            "of strike and spot, or name a strike that is relative to the spot "
-            "`columns={'moneyness': …}`."
+            f"of strike and spot{advice}."
         )
     if good.any() and not 0.5 <= ratio <= 2.0:
         table.notes.append(
@@ -265,6 +268,17 @@ def _prices(table: Table) -> tuple[Array, Array | None]:
         if role is not R.PRICE:
             table.notes.append(f"there are only {role} prices; they are taken as mid prices.")
         return _amounts(table, role), None
+    bid, ask = (table.columns[role] for role in (R.BID, R.ASK))
+    if other := table.columns.get(R.PRICE):
+        closed = not (table.numbers(R.BID, needed=False) > 0.0).any()  # as after hours
+        if closed:
+            table.notes.append(f"no {bid} is positive: {other} counts.")
+            return _amounts(table, R.PRICE), None
+        table.notes.append(f"{bid} and {ask} count, not {other}.")
+    return _two_sided(table)
+
+
+def _two_sided(table: Table) -> tuple[Array, Array]:
     bid, ask = _amounts(table, R.BID), _amounts(table, R.ASK)
     _check_sides(table, bid, ask)
     return 0.5 * (bid + ask), 0.5 * (ask - bid)
