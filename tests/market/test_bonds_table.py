@@ -15,3 +15,11 @@ def test_bonds_with_coupons_are_no_zero_bonds():
     assert any("as those of bonds without coupons" in note for note in notes)
     zeros = fk.read_quotes(BONDS | {"bond price": [97, 94, 86], "coupon": [0, 0, 0]})
     assert zeros.price.tolist() == [0.97, 0.94, 0.86]
+
+
+def test_prices_without_strikes_and_asset_are_those_of_bonds():
+    quotes = fk.read_quotes({"Maturity": ["1Y", "2Y"], "Price": [97.0, 93.0]})
+    assert quotes.price.tolist() == [0.97, 0.93]
+    assert any("prices of bonds without coupons" in note for note in quotes.reading.notes)
+    with pytest.raises(InputError, match="no column for the strike"):
+        fk.read_quotes({"Maturity": ["1Y", "2Y"], "Price": [7.0, 9.0]}, spot=100.0)

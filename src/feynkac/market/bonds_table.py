@@ -22,7 +22,10 @@ def is_curve(table: Table) -> bool:
     """Whether the sheet has yields or bonds, and no strikes."""
     levels = {R.STRIKE, R.MONEYNESS, R.LOG_MONEYNESS, R.VOLATILITY, R.TYPE}
     known = any(role in table.columns for role in (R.YIELD, R.RATE, R.DISCOUNT))
-    bonds = plain(table.columns.get(R.PRICE, "")) in BONDS
+    asset = any(table.has(role) for role in (R.SPOT, R.FORWARD))
+    bonds = plain(table.columns.get(R.PRICE, "")) in BONDS or (
+        R.PRICE in table.columns and not asset
+    )
     return not levels & table.columns.keys() and (known or bonds)
 
 
@@ -40,6 +43,8 @@ def bond_quotes(table: Table, reading: Reading) -> BondQuotes:
         table.notes.append(f"yields are taken as continuously compounded{of}.")
         price = np.exp(-zero * t)
     else:
+        if role is R.PRICE:
+            table.notes.append(f"{table.columns[role]}: prices of bonds without coupons.")
         price, half = _prices(table, role)
         with np.errstate(invalid="ignore", divide="ignore"):
             zero = -np.log(price) / t
