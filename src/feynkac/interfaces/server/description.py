@@ -16,6 +16,7 @@ from feynkac.market.placing import quotable
 from feynkac.solution import Solution
 
 CANDIDATES = 64  # for a starting point where not all are allowed
+MANY = 8  # entries of a variable, of which a sample is never near the middle
 
 
 def describe_solution(name: str, solution: Solution, run: str | None) -> dict[str, Any]:
@@ -81,11 +82,18 @@ def _variable(name: str, law: Measure, entries: list[str], start: list[float]) -
 
 
 def _start(domain: Domain) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """An allowed input in the middle of the domain.  Shape: `(dim,)`."""
+    """An allowed input in the middle of the domain, as training sees it.  Shape: `(dim,)`.
+
+    Many entries are all near their middles in no sample: there nothing was trained. Those are
+    drawn.
+    """
     middle = domain.mean.clone()
+    typical = domain.sample(1, torch.Generator().manual_seed(0), torch.float64)[0]
     for name, where in domain.slices().items():
         law = domain.measures[name]
-        if isinstance(law, LogUniform):
+        if law.size >= MANY:
+            middle[where] = typical[where]
+        elif isinstance(law, LogUniform):
             low, high = law.bounds(middle)
             middle[where] = (low * high).sqrt()
     if domain.rule is None or bool(domain.allowed(middle)):
