@@ -25,6 +25,15 @@ def test_a_time_of_day_and_its_zone_leave_the_date(text):
     assert parse_date(text) == date(2027, 7, 2)
 
 
+WORDS = ["2. Juli 2027", "2-Jul-27", "Jul 2, 27", "Jul 2 '27", "2 juil. 2027", "2 luglio 2027"]
+
+
+@pytest.mark.parametrize("text", [*WORDS, "July 2 2027", "2 julio 2027", "02-JUL-2027"])
+def test_names_of_months(text):
+    assert parse_date(text) == date(2027, 7, 2)
+    assert parse_date("19. März 2027") == parse_date("19-Mrz-27") == date(2027, 3, 19)
+
+
 def test_the_order_of_a_date_is_told_before_a_clock():
     assert day_first(["07/16/2027 4:00 PM"]) is False
 

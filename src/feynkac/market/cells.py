@@ -31,7 +31,13 @@ CLOCK = r"(?:[T, ]+\d{1,2}(?::\d.*|\s*[ap]m)?)?"
 ISO = re.compile(rf"(\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}}){CLOCK}", re.IGNORECASE)
 NUMERIC = re.compile(rf"(\d{{1,2}})[-/.](\d{{1,2}})[-/.](\d{{4}}|\d{{2}}){CLOCK}", re.IGNORECASE)
 WEEKDAY = re.compile(r"^(mon|tue|wed|thu|fri|sat|sun)[a-z]* ", re.IGNORECASE)
-WORDED = ("%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%d %b %y", "%d%b%y", "%d%b%Y")
+WORDED = ("%d %b %Y", "%b %d %Y", "%d %b %y", "%b %d %y", "%d%b%y", "%d%b%Y")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+OTHER_MONTHS = {"jän": "jan", "mrz": "mar", "mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
+OTHER_MONTHS |= {"fév": "feb", "avr": "apr", "juin": "jun", "juil": "jul", "aoû": "aug"}
+OTHER_MONTHS |= {"déc": "dec", "ene": "jan", "abr": "apr", "ago": "aug", "dic": "dec"}
+OTHER_MONTHS |= {"gen": "jan", "mag": "may", "giu": "jun", "lug": "jul", "set": "sep", "ott": "oct"}
+"""How months begin in German, French, Spanish and Italian."""
 DECIMAL = re.compile(r"[-+]?\d*([.,])(\d+)")
 
 
@@ -193,13 +199,21 @@ def parse_date(text: str, by_day: bool = True) -> date | None:
         year += 2000 if year < 100 else 0
         return _date(year, second, first) if by_day or "." in text else _date(year, first, second)
     text = re.sub(r"[T, ]+\d{1,2}:\d.*$", "", text)
-    words = re.sub(WEEKDAY, "", re.sub(r"[\s,./-]+", " ", text))
+    words = re.sub(WEEKDAY, "", re.sub(r"[\s,./'’-]+", " ", text))
+    words = re.sub(r"[^\W\d_]{3,}", lambda word: _english_month(word[0]), words)
     for form in WORDED:
         try:
             return datetime.strptime(words, form).date()
         except ValueError:
             continue
     return None
+
+
+def _english_month(word: str) -> str:
+    """A month's name in three letters; another word as it is."""
+    low = word.lower()
+    found = OTHER_MONTHS.get(low[:4]) or OTHER_MONTHS.get(low[:3])
+    return found or (low[:3] if low[:3] in MONTHS else word)
 
 
 def is_date(text: str) -> bool:
