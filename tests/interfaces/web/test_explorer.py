@@ -283,6 +283,22 @@ def test_nothing_is_cut_off_at_any_width(browser, server, width, scheme):
     context.close()
 
 
+def test_numbers_and_words_fit_on_a_narrow_phone(browser, server):
+    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
+    page = context.new_page()
+    page.goto(server.address + "#s=heat&v=surface")
+    page.wait_for_selector(".legend .hint")
+    page.get_by_label("value of all entries of x").fill("0.0866025")
+    page.wait_for_selector(".tile")
+    wide = (
+        "nodes => nodes.filter(n => n.scrollWidth > n.clientWidth).map(n => n.value || n.innerText)"
+    )
+    assert page.eval_on_selector_all("input.value, .tile, .tabs", wide) == []
+    hint, button = page.locator(".legend .hint"), page.get_by_role("button", name="PNG")
+    assert hint.bounding_box()["x"] + hint.bounding_box()["width"] <= button.bounding_box()["x"]
+    context.close()
+
+
 def test_a_theme_is_remembered(watched):
     page = watched.open("#s=puts")
     page.get_by_role("button", name="Use dark colours").click()
