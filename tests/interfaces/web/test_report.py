@@ -59,6 +59,17 @@ def test_the_network_in_a_file_answers_like_torch(browser, report, runs):
     watched.check()
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_parts_of_a_report_stand_in_order_at_any_width(browser, report, width):
+    page = browser.new_page(viewport={"width": width, "height": 844})
+    page.goto(report.as_uri())
+    page.wait_for_selector(".report .plot")
+    tops = "nodes => nodes.map(n => n.getBoundingClientRect().top)"
+    tops = page.eval_on_selector_all(".report > *", tops)
+    assert tops == sorted(tops)
+    page.close()
+
+
 def test_a_report_says_what_the_run_knows(runs):
     solution = fk.load(runs[0])
     data = report_data(solution, QUICK, lambda fraction: None)
