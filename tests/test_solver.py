@@ -242,7 +242,7 @@ class WithField(Still):
 @pytest.mark.parametrize("field", [torch.ones(2), print], ids=["tensor", "function"])
 def test_a_field_that_cannot_be_written_down_is_refused_before_training(field):
     with pytest.raises(InputError, match="fields of WithField must be plain data"):
-        fk.solve(WithField(field=field), steps=1)
+        fk.solve(WithField(field=field), "paper", steps=1)  # no pilots
 
 
 # A run in a folder

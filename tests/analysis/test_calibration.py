@@ -121,13 +121,8 @@ def test_each_entry_of_a_vector_is_recovered():
     np.testing.assert_allclose(found.estimate, truth, rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        pytest.param(NOISE, id="known noise"),
-        pytest.param(None, id="unknown noise", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [NOISE, None], ids=["known noise", "unknown noise"])
 def test_90_percent_intervals_cover_the_truth_in_80_to_97_of_100_data_sets(noise):
     found = [calibrate(problem_of(quotes(seed), noise=noise)) for seed in range(100)]
     intervals = np.array([c.interval for c in found])

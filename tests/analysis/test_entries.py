@@ -15,7 +15,7 @@ from feynkac.interfaces.answers import answer
 
 AT = {"t": 0.5, "kappa": 2.0, "theta": 0.06, "rho": -0.5, "rate": 0.02, "strike": 100.0}
 X = {"x[0]": 100.0, "x[1]": 0.05}
-QUICK = fk.Fast(scheme=fk.FamilySteps(steps=4))  # no grid
+QUICK = fk.Fast(scheme=fk.FamilySteps(steps=4), noise=fk.Sobol(), paths=16)  # no pilots, no grid
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def heston():
 
 @pytest.fixture(scope="module")
 def triangle():
-    return fk.solve(Triangle(), steps=60, batch_size=256, evaluations=1)
+    steps = fk.EulerMaruyama(steps=4)
+    return fk.solve(Triangle(), scheme=steps, steps=3, batch_size=64, evaluations=1)
 
 
 def test_a_fixed_input_is_recorded_loaded_and_seen_as_zero(heston, tmp_path):

@@ -83,9 +83,9 @@ def test_where_directions_differ_or_are_few_all_normals_are_drawn(family):
 
 
 def test_intervals_in_150_dimensions_cover(generator):
-    """Of 120 at 95 % more than 18 miss with a chance below 1e-4."""
+    """Of 40 at 95 % more than 9 miss with a chance below 1e-4."""
     family, missed = fk.HeatGaussian(), 0
-    inputs = family.domain.sample(120, generator, torch.float64)
+    inputs = family.domain.sample(40, generator, torch.float64)
     truth = family.closed_form(*family.domain.split(inputs))
     effort = fk.Effort(seconds=0.05, aim=1e-6)
     for i, (each, value) in enumerate(zip(inputs.split(1), truth.split(1), strict=True)):
@@ -100,4 +100,4 @@ def test_intervals_in_150_dimensions_cover(generator):
             effort=effort,
         )
         missed += int(((value.squeeze(-1) - found.value).abs() > found.half_width).item())
-    assert missed <= 18
+    assert missed <= 9

@@ -44,7 +44,7 @@ def put() -> Bench:
 
 @pytest.fixture(scope="module")
 def solution() -> fk.Solution:
-    return fk.solve(fk.BlackScholes(), steps=50, evaluations=1)
+    return fk.pretrained("black-scholes")
 
 
 def test_the_constants_are_the_papers():

@@ -87,7 +87,8 @@ def test_formulas_of_other_base_classes_are_filled_too():
 
 def test_it_is_checked_and_solved():
     assert fk.check(Short()).failed == {}
-    solution = fk.solve(Short(), steps=2, batch_size=64, evaluations=1)
+    steps = fk.EulerMaruyama(steps=4)  # the check has chosen a scheme
+    solution = fk.solve(Short(), scheme=steps, steps=2, batch_size=64, evaluations=1)
     assert solution(x=[0.0, 0.0, 0.0], t=0.5, rate=0.05).isfinite()
 
 

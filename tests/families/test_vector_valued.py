@@ -49,7 +49,7 @@ class Strip(fk.Family, fk.ExactSampler, fk.ClosedForm, VectorValued):
 
 @pytest.fixture(scope="module")
 def solution():
-    return fk.solve(Strip(), steps=150, seed=0)
+    return fk.solve(Strip(), steps=60, batch_size=48, seed=0, evaluations=1)
 
 
 def test_all_strikes_are_learnt_at_once(solution):

@@ -131,7 +131,9 @@ def test_no_arguments_show_the_help():
     assert all(name in result.output for name in COMMANDS)
 
 
-@pytest.mark.parametrize("arguments", [["families"], ["families", "--json"]])
+@pytest.mark.parametrize(
+    "arguments", [["families"], pytest.param(["families", "--json"], marks=pytest.mark.slow)]
+)
 def test_a_closed_pipe_ends_the_program_without_a_word(arguments):
     with launch(*arguments) as process:
         process.stdout.close()
@@ -398,7 +400,8 @@ def test_bad_settings_are_refused_in_one_sentence(tmp_path, arguments, message):
     ],
 )
 def test_a_users_family_that_cannot_be_used_is_refused(tmp_path, name, message):
-    assert message in refusal("solve", f"{STILL}:{name}", "--out", tmp_path / "run")
+    spec = f"{STILL}:{name}"
+    assert message in refusal("solve", spec, "--method", "paper", "--out", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -508,14 +511,14 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, before):
 
 
 def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
-    arguments = ["solve", "black-scholes", *QUICK, "--steps", 150, "--json", "--out"]
+    arguments = ["solve", "black-scholes", *QUICK, "--steps", 60, "--json", "--out"]
     process = launch(*arguments, tmp_path / "stopped")
-    assert "step 15/150 " in process.stderr.readline()
+    assert "step 6/60 " in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    stopped = r"interrupted: stopped at step \d+ of 150; run the same command again to resume"
+    stopped = r"interrupted: stopped at step \d+ of 60; run the same command again to resume"
     assert re.fullmatch(stopped, err.splitlines()[-1])
     assert "Traceback" not in err
 
@@ -524,7 +527,7 @@ def test_ctrl_c_stops_with_130_and_the_same_command_goes_on(tmp_path):
     a, b = (fk.load(tmp_path / name).network.state_dict() for name in ("stopped", "straight"))
     assert all(torch.equal(a[name], b[name]) for name in a)
     lines = (tmp_path / "stopped" / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == list(range(15, 151, 15))
+    assert [json.loads(line)["step"] for line in lines] == list(range(6, 61, 6))
 
 
 # evaluate

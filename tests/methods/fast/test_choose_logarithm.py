@@ -63,7 +63,7 @@ def test_only_what_is_positive_over_decades_and_no_less_than_one():
 
 def test_a_network_of_logarithms_is_right_where_u_is_small_and_large():
     family = Moment()
-    solution = fk.solve(family, steps=150, seed=0, evaluations=1, progress=False)
+    solution = fk.solve(family, steps=80, batch_size=48, seed=0, evaluations=1)
     assert solution.manifest.run.method.architecture.positive
     inputs = family.domain.sample(512, torch.Generator().manual_seed(5), torch.float64)
     truth = family.truth(*family.domain.split(inputs))
@@ -117,7 +117,11 @@ def test_several_outputs_have_no_common_logarithm(generator):
         make_network(fk.Smooth(positive=True), domain, generator, outputs=2)
 
 
-def test_labels_of_a_grid_tell_as_well():
+GRID = fk.Grid((33,), 16, sets=32, points=32)
+
+
+@pytest.mark.parametrize("grid", [GRID, pytest.param(None, marks=pytest.mark.slow)])
+def test_labels_of_a_grid_tell_as_well(grid):
     """A population whose unit is its own: u scales with x and the capacity."""
 
     @dataclass(frozen=True)
@@ -136,6 +140,6 @@ def test_labels_of_a_grid_tell_as_well():
         def initial(self, x, p):
             return x
 
-    solution = fk.solve(Logistic(), steps=3, evaluations=1, progress=False)
+    solution = fk.solve(Logistic(), fk.Fast(grid=grid), steps=3, evaluations=1)
     assert solution.manifest.run.method.grid
     assert bool(torch.isfinite(torch.as_tensor(solution.manifest.history[-1]["l1"])))

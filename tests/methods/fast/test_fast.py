@@ -76,11 +76,11 @@ class Twisted(fk.Family):
     [
         (Quartic(1), "gauss-newton"),
         (fk.BlackScholes(), "gauss-newton"),
-        (fk.HeatParaboloid(dim=4), "gauss-newton"),
-        (fk.HeatParaboloid(dim=5), "muon"),
+        pytest.param(fk.HeatParaboloid(dim=4), "gauss-newton", marks=pytest.mark.slow),
+        pytest.param(fk.HeatParaboloid(dim=5), "muon", marks=pytest.mark.slow),
         (fk.BasketPut(), "muon"),
         (fk.HeatParaboloid(), "muon"),
-        (fk.HeatGaussian(), "gauss-newton"),  # of |x|, t and σ
+        pytest.param(fk.HeatGaussian(), "gauss-newton", marks=pytest.mark.slow),  # of |x|, t and σ
     ],
     ids=lambda value: f"{value.domain.dim} inputs" if isinstance(value, fk.Family) else value,
 )
@@ -99,6 +99,7 @@ def test_a_gauss_newton_system_stays_small(inputs):
 def test_the_largest_gauss_newton_system_has_800_rows():
     family = fk.HeatParaboloid(dim=4)
     method = fk.Fast(scheme=fk.Exact()).resolve(family)
+    assert method.optimiser.kind == "gauss-newton"
     assert 500 < method.batch_size * (1 + family.domain.dim) <= 32 * (1 + SLOPED_INPUTS) == 800
 
 
@@ -255,12 +256,12 @@ def test_a_scheme_must_suit_the_family():
 
 @pytest.fixture(scope="module")
 def black_scholes():
-    return fk.solve(fk.BlackScholes(), method="fast", steps=150, seed=0, evaluations=1)
+    return fk.solve(fk.BlackScholes(), method="fast", steps=60, seed=0, evaluations=1)
 
 
 def test_black_scholes_within_seconds(black_scholes):
     errors = black_scholes.error(20_000)
-    assert errors.l1 < 1e-3 / 5  # 6e-5 was measured; the paper's is 1.1e-3
+    assert errors.l1 < 1e-3 / 5  # 3e-5 was measured; the paper's is 1.1e-3
     assert errors.l1 < errors.linear_baseline / 100
 
 
