@@ -182,6 +182,17 @@ def test_fitted_prices_without_a_volatility_are_counted():
     assert said in fit.calibration.warnings
 
 
+def test_the_level_of_an_elastic_volatility_is_said():
+    table = {"K": [45.0, 50.0, 55.0], "T": [1.0] * 3, "iv": [0.27, 0.25, 0.24]}
+    box = fk.Cev().on(x=fk.Box(40.0, 250.0))
+    fit = fk.calibrate_formula(box, fk.read_quotes(table, spot=50.0, rate=0.0))
+    said = "the volatility of cev is that at a price of 100; the quotes are at about 50."
+    assert said in fit.notes
+    doubled = {"K": [90.0, 100.0, 110.0], "T": [1.0] * 3, "iv": [0.27, 0.25, 0.24]}
+    fit = fk.calibrate_formula(box, fk.read_quotes(doubled, spot=100.0, rate=0.0))
+    assert not any("at a price of 100" in note for note in fit.notes)
+
+
 def test_elastic_models_keep_their_volatility_at_any_level():
     family = fk.Cev().on(t=fk.Box(0.0, 2.0))
     forward, t = 4468.17, np.repeat([0.5, 1.0], 5)

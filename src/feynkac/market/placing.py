@@ -30,6 +30,7 @@ from feynkac.families.scaling import homogeneous
 from feynkac.market.quotes import Array, BondQuotes, OptionQuotes, Quotes
 
 TINY = 1e-300
+SAME = 0.05  # relative: prices nearer to 100 are at that level
 STRIKE, RATE, DIVIDEND, TIME = "strike", "rate", "dividend", "t"
 
 
@@ -186,10 +187,13 @@ def _levels(family: Family, spot: Array, strike: Array) -> tuple[Array, list[str
     if homogeneous(family):
         return _into_box(domain, {domain.entries[0]: spot, STRIKE: strike}), []
     low, high = (side[0].item() for side in domain.bounds)
-    if low <= spot.min() and spot.max() <= high:
-        return np.ones(len(spot)), []
-    middle = SCALE if isinstance(family, Elastic) else 0.5 * (low + high)
     level = float(np.exp(np.log(spot).mean()))
+    if low <= spot.min() and spot.max() <= high:
+        if not isinstance(family, Elastic) or abs(level / SCALE - 1.0) < SAME:
+            return np.ones(len(spot)), []
+        at = f"the volatility of {family.name()} is that at a price of {SCALE:g}"
+        return np.ones(len(spot)), [f"{at}; the quotes are at about {level:.6g}."]
+    middle = SCALE if isinstance(family, Elastic) else 0.5 * (low + high)
     note = f"prices are divided by {level / middle:.6g}: the parameters of {family.name()} are"
     return np.full(len(spot), level / middle), [f"{note} those where {level:.6g} is {middle:g}."]
 
