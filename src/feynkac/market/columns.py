@@ -81,7 +81,7 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     R.MONTHS: ("months", "maturity months", "months to maturity", "months to expiry"),
     R.WEEKS: ("weeks", "maturity weeks", "weeks to maturity", "weeks to expiry"),
     R.DAYS: (
-        *("days", "dte", "days to expiry", "days to expiration", "days to maturity"),
+        *("days", "dte", "days to expiry", "days to expiration", "days to maturity", "days to exp"),
         *("maturity days", "expiry days", "tage", "day"),
     ),
     R.TYPE: (
