@@ -90,7 +90,8 @@ def test_units_behind_a_time(name, cell):
 def test_whole_numbers_say_how_to_have_months():
     columns = {"K": [90, 95, 99], "T": [3, 6, 12], "iv": [0.2] * 3}
     notes = fk.read_quotes(columns, spot=100.0).reading.notes
-    assert "T: plain numbers are years (`columns={'months': 'T'}` for months)." in notes
+    other = "`columns={'days': 'T'}` for days, `columns={'months': 'T'}` for months"
+    assert f"T: plain numbers are years ({other})." in notes
     told = fk.read_quotes(columns, spot=100.0, columns={"months": "T"})
     assert told.t.tolist() == [0.25, 0.5, 1.0]
 

@@ -119,3 +119,10 @@ def test_units_of_strikes_say_what_to_change():
         InputError, match=r"if they are relative to the spot, `columns={'moneyness'"
     ):
         read(columns | {"Strike price": [90, 110]}, spot=4500.0)
+
+
+@pytest.mark.parametrize("name", ["Zero Rate", "OIS rate", "yield"])
+def test_rates_beside_options_under_other_names(name):
+    quotes = fk.read_quotes({"K": [100], "T": [2], "iv": [0.2], name: ["3 %"]}, spot=100.0)
+    assert quotes.discount.tolist() == pytest.approx([np.exp(-0.06)])
+    assert quotes.forward.tolist() == pytest.approx([100.0 * np.exp(0.06)])

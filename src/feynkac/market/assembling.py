@@ -176,7 +176,8 @@ class Table:
             unit, name = ("d", "days") if self._are_days(numbers) else ("y", "years")
             column = self.columns.get(Role.MATURITY, Role.MATURITY.value)
             whole = bool((numbers[np.isfinite(numbers)] % 1.0 == 0.0).all())
-            hint = f" (`columns={{'months': {column!r}}}` for months)" if whole else ""
+            in_days = f"`columns={{'days': {column!r}}}` for days, " if unit == "y" else ""
+            hint = f" ({in_days}`columns={{'months': {column!r}}}` for months)" if whole else ""
             self.notes.append(f"{column}: plain numbers are {name}{hint}.")
             numbers = numbers * UNITS[unit]
         return np.where(np.isfinite(tenors), tenors, numbers)

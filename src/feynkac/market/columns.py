@@ -152,13 +152,19 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
     ),
     R.RATE: (
         *("rate", "r", "risk free rate", "riskfree rate", "risk free", "interest rate"),
-        *("interest", "zins", "zinssatz"),
+        *("interest", "zins", "zinssatz", "ois rate", "ois", "implied rate", "funding rate"),
+        *("sofr", "estr", "libor", "risk free interest rate", "rf"),
     ),
-    R.DIVIDEND: ("dividend", "q", "dividend yield", "div", "div yield", "dividends"),
+    R.DIVIDEND: (
+        *("dividend", "q", "dividend yield", "div", "div yield", "dividends", "implied dividend"),
+        *("implied dividend yield", "implied div", "implied div yield", "dvd yield", "idiv"),
+    ),
     R.DISCOUNT: ("discount factor", "discount", "df", "disc", "p 0 t"),
     R.DATE: (
         *("quote date", "valuation date", "as of", "as of date", "asof", "pricing date"),
         *("trade date", "valuation", "quote readtime", "date", "datum", "stichtag"),
+        *("trading date", "observation date", "snapshot date", "data date", "handelstag"),
+        *("quote timestamp", "quote datetime", "quote time", "timestamp", "datetime", "date time"),
     ),
 }
 TIMES = (R.MATURITY, R.YEARS, R.MONTHS, R.WEEKS, R.DAYS)

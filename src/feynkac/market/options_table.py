@@ -152,7 +152,7 @@ def _odd(volatility: Array) -> list[str]:
 
 def _told(table: Table, t: Array, price: Array | None) -> Carry | None:
     """What calls and puts tell, where the sheet has nothing but strikes and their prices."""
-    said = (R.RATE, R.DISCOUNT, R.FORWARD, R.DIVIDEND)
+    said = (R.RATE, R.YIELD, R.DISCOUNT, R.FORWARD, R.DIVIDEND)
     if price is None or any(map(table.has, said)) or R.STRIKE not in table.columns:
         return None
     if R.TYPE not in table.columns:
@@ -179,8 +179,8 @@ def _carry(table: Table, t: Array, price: Array | None) -> tuple[Array, Array]:
         discount = table.numbers(R.DISCOUNT)
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = -np.log(discount) / t
-    elif table.has(R.RATE):
-        rate = table.fractions(R.RATE, HIGHEST_RATE)
+    elif role := next((role for role in (R.RATE, R.YIELD) if table.has(role)), None):
+        rate = table.fractions(role, HIGHEST_RATE)
         discount = np.exp(-rate * t)
     else:
         table.notes.append("no rate is given: 0 is taken (`rate=0.03`).")
