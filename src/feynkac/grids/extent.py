@@ -4,7 +4,7 @@ An end is moved inward to where the coefficients are defined, and to where noise
 cannot cross that point (a variance stays above 0); or onto the wall at which paths stop. Where
 the noise ends like a root of the distance, as √v does, u is rough, and nodes crowd there. Where
 points of a positive coordinate lie decades apart and its noise grows with it, as in populations,
-nodes are even in its logarithm.
+nodes are even in its logarithm. Else they crowd where φ has a kink (`kinks.py`).
 """
 
 from collections.abc import Callable
@@ -17,10 +17,11 @@ from feynkac.families.capabilities import Absorbing
 from feynkac.families.family import Family, noise_dim, timed
 from feynkac.families.point import Params
 from feynkac.grids.coefficients import all_finite, drift, variances
+from feynkac.grids.kinks import find_kinks
 from feynkac.grids.walls import inside
 from feynkac.sampling.noise.noise import normals
 
-STARTS, STEPS, LOUDER = 256, 16, 2.25
+STARTS, STEPS, LOUDER = 128, 16, 2.25  # paths from anywhere, and from each outermost point
 WIDER = 1.25  # noise of paths that tell whether others went far enough; they take twice the steps
 FARTHEST = 0.99  # quantile of the paths' extremes that is kept
 MARGIN = 0.02  # of the scale, added at each end
@@ -30,6 +31,7 @@ WALL_POINTS = 257
 NO_NOISE = 1e-9  # variance, relative to that in the middle
 ROOT, NEAR = 1.5, 1e-3  # a variance falls like a root: power of the distance, share of the scale
 CROWDED = 0.1  # scale of nodes there
+SHARPER = 0.4  # scale of nodes where φ has a kink
 LOW_POINTS, DECADES = 0.1, 16.0  # quantile of the points; the last one, relative to it
 BELOW = 3.0  # times as small as where paths come, the end of nodes that are even in ln x
 NATURAL_ENDS = (0.0, 1.0)  # of prices, rates, variances, shares
@@ -71,9 +73,7 @@ def find_extent(sets: Sets, wide: bool = False) -> Extent:
     lowest = low / BELOW
     low, low_rough = _where_noise_ends(sets, low, 1.0, scale)
     high, high_rough = _where_noise_ends(sets, high, -1.0, scale)
-    centre = torch.where(low_rough & ~high_rough, low, centre)
-    centre = torch.where(high_rough & ~low_rough, high, centre)
-    scale = torch.where(low_rough ^ high_rough, CROWDED * scale, scale)
+    centre, scale = _crowded(sets, low, high, low_rough, high_rough, centre, scale)
     apart = _decades_apart(sets, low) & (lowest > 0.0)
     low, centre, scale = (
         torch.where(apart, lowest, part) for part in (low, centre, scale)
@@ -95,8 +95,9 @@ def _visited(sets: Sets, wide: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         (last - first).maximum(diffused).maximum(drifted).clamp_min(torch.finfo(centre.dtype).tiny)
     )
     ends, lowest, highest = _loud_paths(sets, centre, reach, wide)
-    low = lowest.quantile(1.0 - FARTHEST, dim=0).minimum(first)
-    high = highest.quantile(FARTHEST, dim=0).maximum(last)
+    lows, highs = (torch.stack(torch.split(part, STARTS)) for part in (lowest, highest))
+    low = lows.quantile(1.0 - FARTHEST, dim=1).amin(0).minimum(first)
+    high = highs.quantile(FARTHEST, dim=1).amax(0).maximum(last)
     scattered = (ends - centre).abs().median(0).values
     scattered = torch.where(diffused > 0, scattered.minimum(diffused), scattered)
     scale = (0.5 * (last - first)).maximum(SPREAD * scattered)
@@ -107,12 +108,18 @@ def _visited(sets: Sets, wide: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def _loud_paths(
     sets: Sets, centre: Tensor, reach: Tensor, wide: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Ends, minima and maxima of paths, the same noise for all sets.  Shape: `(STARTS, B, d)`."""
+    """Ends of paths from anywhere; minima and maxima, also of those from the outermost points.
+
+    Shape: `(STARTS, B, d)`; `((1 + 2d) STARTS, B, d)`.
+    """
     family, x, t, p = sets
     generator = torch.Generator().manual_seed(0)
-    state = x[:, torch.randint(x.shape[1], (STARTS,), generator=generator)].transpose(0, 1)
+    anywhere = torch.randint(x.shape[1], (STARTS, 1), generator=generator).expand(-1, len(x))
+    outermost = torch.cat([x.argmin(1), x.argmax(1)], dim=-1).T.repeat_interleave(STARTS, 0)
+    starts = torch.cat([anywhere, outermost])
+    state = x[torch.arange(len(x)), starts]
     steps, louder = (2 * STEPS, WIDER * LOUDER) if wide else (STEPS, LOUDER)
-    z = normals(steps, (STARTS, 1), noise_dim(family), generator, x.dtype)
+    z = normals(steps, (len(state), 1), noise_dim(family), generator, x.dtype)
     h = (t / steps).unsqueeze(-1)
     lowest = highest = state
     for k in range(steps):
@@ -124,7 +131,7 @@ def _loud_paths(
         moved = moved + _tamed(loud, away + 4.0 * reach)
         state = torch.where(moved.isfinite(), moved, state)
         lowest, highest = lowest.minimum(state), highest.maximum(state)
-    return state, lowest, highest
+    return state[:STARTS], lowest, highest
 
 
 def _tamed(step: Tensor, most: Tensor) -> Tensor:
@@ -176,6 +183,27 @@ def _where_noise_ends(
             slow = noise(place + 2.0 * near) < 2.0**ROOT * noise(place + near)
             rough[:, i] |= closed & slow
     return found, rough
+
+
+def _crowded(
+    sets: Sets,
+    low: Tensor,
+    high: Tensor,
+    low_rough: Tensor,
+    high_rough: Tensor,
+    centre: Tensor,
+    scale: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Centre and scale of the nodes: at a rough end, or at a kink if all points are far from it."""
+    kinks, near = find_kinks(sets.family, sets.x, sets.p), CROWDED * scale
+    low_rough = low_rough & (~kinks.found | (sets.x.amin(1) - low < near))
+    high_rough = high_rough & (~kinks.found | (high - sets.x.amax(1) < near))
+    rough = low_rough ^ high_rough
+    at_kink = kinks.found & ~rough
+    sharp = (SHARPER * scale).maximum(kinks.deviation).minimum(scale)
+    centre = torch.where(at_kink, kinks.mean, centre)
+    centre = torch.where(rough, torch.where(low_rough, low, high), centre)
+    return centre, torch.where(rough, near, torch.where(at_kink, sharp, scale))
 
 
 def _decades_apart(sets: Sets, low: Tensor) -> Tensor:

@@ -158,11 +158,15 @@ def _beyond_walls(family: Absorbing, inputs: Tensor, found: Reading) -> Reading:
 def grid_reference(family: Family, grid: Grid, inputs: Tensor) -> Estimate:
     """u on a finer and wider grid than that of the labels.
 
+    Its error is told by what both differ, but no less than at half of the inputs: where they agree
+    better, that is chance.
+
     Shape: `(N, dim)` → `Estimate` of `(N, m)`.
     """
     alone = inputs.double().cpu().unsqueeze(1)  # grids are made there
     value = read_grid(family, grid.refined(), alone, wide=True).value.squeeze(1)
-    error = REMAINING * (value - read_grid(family, grid, alone).value.squeeze(1)).abs()
+    gap = (value - read_grid(family, grid, alone).value.squeeze(1)).abs()
+    error = REMAINING * gap.maximum(gap.median(0).values)
     return Estimate(value.to(inputs.device), error.to(inputs.device))
 
 
