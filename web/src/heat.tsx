@@ -175,16 +175,18 @@ function crossings(table: Numbers[], i: number, j: number, level: number): [numb
   return found;
 }
 
-/** Round numbers within a range, a handful of them. */
+/** Round numbers within a range, about `count` of them; over decades at most twice as many. */
 export function niceTicks({ points, log }: HeatAxis, count: number): number[] {
   const [low, high] = [points[0]!, points.at(-1)!];
   const found: number[] = [];
   if (log) {
-    for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) {
-      const parts = high > 1e4 * low ? [1] : [1, 2, 5];
-      found.push(...parts.map((m) => Number((m * 10 ** e).toPrecision(6))));
-    }
-    return found.filter((v) => v >= low && v <= high);
+    const at = (parts: number[]) => {
+      const all: number[] = [];
+      for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high); e++) all.push(...parts.map((m) => Number(`${m}e${e}`)));
+      return all.filter((v) => v >= low && v <= high);
+    };
+    const marks = [[1, 2, 5], [1, 3], [1]].map(at).find((all, i) => i > 1 || all.length <= 2 * count)!;
+    if (marks.length > 1) return marks;
   }
   const raw = (high - low) / count;
   const size = 10 ** Math.floor(Math.log10(raw));

@@ -103,7 +103,7 @@ function options(props: Props, width: number, extras: { current: Extras }): uPlo
   });
   const logAxis = (label: string): uPlot.Axis => ({
     ...axis(label),
-    splits: (u, _, low, high) => niceTicks({ label, points: [low, high], log: true }, 5),
+    splits: (u, i, low, high) => niceTicks({ label, points: [low, high], log: true }, (i ? u.height : u.width - AXIS) / 90),
     filter: (_, splits) => splits,
     values: (_, splits) => splits.map((v) => (v === null ? "" : short(v, 3))),
   });
