@@ -106,10 +106,20 @@ SYNONYMS: Mapping[Role, Sequence[str]] = {
             *("precio", "prezzo", "mid px", "last px", "mid quote", "midpoint"),
         ),
     ),
-    R.BID: ("bid", "bid price", "price bid", "best bid", "bid px", "px bid", "geld", "geldkurs"),
+    R.BID: (
+        "bid",
+        "bid price",
+        "price bid",
+        "best bid",
+        "bid px",
+        "px bid",
+        "geld",
+        "geldkurs",
+        "bidprice",
+    ),
     R.ASK: (
         *("ask", "ask price", "price ask", "best ask", "best offer", "offer", "price offer"),
-        *("ask px", "px ask", "asked", "brief", "briefkurs"),
+        *("ask px", "px ask", "asked", "brief", "briefkurs", "askprice"),
     ),
     R.VOLATILITY: (
         *("implied volatility", "implied vol", "iv", "mid iv", "mid vol", "iv mid", "vol mid"),
@@ -178,6 +188,7 @@ CONTRACTS = {"contract name", "contract symbol", "instrument name", "option symb
 CONTRACTS |= {"symbol", "osi", "osi key", "option", "instrument", "contract id"}
 """Columns whose cells may tell maturity, strike and type."""
 SIDES = {"call": "call", "calls": "call", "c": "call", "put": "put", "puts": "put", "p": "put"}
+SIDES |= {"ce": "call", "pe": "put"}
 TOLD = "bid|ask|offer|mid|last|calls?|puts?"
 """What a bracket behind a price or a volatility may say of it."""
 UNITS = {"years": R.YEARS, "year": R.YEARS, "y": R.YEARS, "yrs": R.YEARS, "months": R.MONTHS}

@@ -33,7 +33,7 @@ from feynkac.market.columns import (
     role_of,
     sides,
 )
-from feynkac.market.sheet import Sheet, is_number
+from feynkac.market.sheet import Sheet, is_number, is_volume
 
 
 def from_matrix(sheet: Sheet, value: Role | None, day: str | None = None) -> Sheet:
@@ -167,6 +167,7 @@ def from_chain(sheet: Sheet) -> Sheet:
         name: side
         for name, side in sides(sheet.header).items()
         if any(is_number(cell, sheet.decimal) for cell in sheet.column(name))
+        and not is_volume(sheet, name)
     }
     found = named or _left_and_right(sheet)
     if not found:

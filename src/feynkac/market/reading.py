@@ -25,7 +25,7 @@ from feynkac.market.contracts import with_contracts
 from feynkac.market.layouts import constants, from_chain, from_matrix, is_matrix
 from feynkac.market.options_table import option_quotes
 from feynkac.market.quotes import Quotes, Reading
-from feynkac.market.sheet import Sheet, is_number, read_sheet, sheet_of_frame
+from feynkac.market.sheet import Sheet, is_number, is_volume, read_sheet, sheet_of_frame
 
 MOST_NAMED = 5
 SIDES = {*CALLS, *PUTS}
@@ -139,10 +139,12 @@ def _require_one_asset(sheet: Sheet, columns: Mapping[Role, str]) -> None:
 
 
 def _is_other(sheet: Sheet, name: str) -> bool:
-    """Words where a number must be, or no word for a call or a put among the types."""
+    """Words where a number must be, no word for a call or a put among the types, or a volume."""
     role = role_of(name)
     if role is Role.TYPE:
         return not any(option_sides(sheet.column(name), plain(name)))
+    if role is Role.VOLATILITY:
+        return is_volume(sheet, name)
     if role is Role.MATURITY and any(role_of(n) in TIMES for n in sheet.header if n != name):
         return not any(is_place(cell) for cell in sheet.column(name))  # the time of day, say
     return role in CARRY and not any(is_number(c, sheet.decimal) for c in sheet.column(name))

@@ -6,6 +6,7 @@ Encoding and separator are found; lines above the header such as `Spot; 4468.17`
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,6 +161,7 @@ def make_sheet(
         header and not header[-1] and all(len(row) < len(header) or not row[-1] for _, row in lines)
     ):
         header = header[:-1]
+    header = [_without_count(cell, header) for cell in header]
     named = _distinct([cell or f"column {i + 1}" for i, cell in enumerate(header)])
     width = len(named)
     rows = [[*row[:width], *[""] * (width - len(row))] for _, row in lines]
@@ -299,6 +301,13 @@ def _labelled(row: Sequence[str]) -> tuple[str, str] | None:
     return (cells[0].rstrip(":= "), cells[1]) if len(cells) == 2 else None
 
 
+def _without_count(name: str, names: Sequence[str]) -> str:
+    """`bid` for pandas' `bid.1` where there is a `bid`."""
+    first, _, count = name.rpartition(".")
+    counted = first and count.isdigit() and first in names and not is_number(first)
+    return first if counted else name
+
+
 def _distinct(names: Sequence[str]) -> list[str]:
     """The names, a second `bid` as `bid (2)`."""
     seen: Counter[str] = Counter()
@@ -307,6 +316,19 @@ def _distinct(names: Sequence[str]) -> list[str]:
         seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return found
+
+
+def is_volume(sheet: Sheet, name: str) -> bool:
+    """Whether `Vol`, with nothing but whole numbers, is what was traded.
+
+    Example:
+        >>> is_volume(Sheet("quotes", ["Bid", "Vol"], [["4.2", "1,520"]], [2]), "Vol")
+        True
+    """
+    cells = [cell for cell in sheet.column(name) if is_number(cell, sheet.decimal)]
+    priced = any("bid" in plain(n) or role_of(n) is Role.PRICE for n in sheet.header)
+    whole = all(re.fullmatch(r"\d{1,3}([.,' ]?\d{3})*|\d+(\.0)?", cell) for cell in cells)
+    return "vol" in plain(name).split() and priced and whole
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
