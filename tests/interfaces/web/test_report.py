@@ -10,7 +10,13 @@ from typer.testing import CliRunner
 import feynkac as fk
 from feynkac.analysis.partials import gradient
 from feynkac.interfaces.cli import app
-from feynkac.interfaces.web.report import Effort, report_data, write_report
+from feynkac.interfaces.web.report import (
+    MOST_NAMED,
+    Effort,
+    _short_point,
+    report_data,
+    write_report,
+)
 
 QUICK = Effort(inputs=16, error_inputs=64)
 AT = {"x": 9.25, "t": 0.3, "sigma": 0.44, "strike": 11.6}
@@ -117,3 +123,10 @@ def test_the_gradient_has_something_to_compare(runs):
     solution = fk.load(runs[0])
     inputs = solution.family.domain.join(AT)
     assert torch.all(gradient(solution.exactly, inputs.unsqueeze(0)).abs() > 1e-3)
+
+
+def test_inputs_are_listed_with_short_vectors_and_what_is_left_out_is_marked():
+    at = {"x": [1.25, 0.04], "sigma": [[1.0, 0.0], [0.0, 1.0]], "y": [0.0] * 9, "t": 0.5}
+    assert _short_point(at) == "x = (1.25, 0.04), sigma = …, y = …, t = 0.5"
+    many = {f"a{i}": 1.0 for i in range(MOST_NAMED + 1)}
+    assert _short_point(many).endswith("a7 = 1, …")

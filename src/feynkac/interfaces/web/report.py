@@ -31,6 +31,7 @@ SLOPES = 8  # derivatives in the table of their errors
 SAMPLE = 500  # inputs of that table
 CHECKED = 8  # inputs in the table of certificates
 SHAPE_INPUTS = 2000  # at which shapes are looked at
+MOST_NAMED, MOST_ENTRIES = 8, 3  # variables of an input that are listed, and entries of one
 
 Data = dict[str, Any]
 Step = Callable[[float], None]
@@ -178,11 +179,17 @@ def _shapes(solution: Solution) -> list[Data]:
 
 
 def _short_point(at: Data) -> str:
-    texts = [
-        f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = …"
-        for name, value in at.items()
-    ]
-    return ", ".join(texts[:6])
+    """The first variables of an input, short vectors entry by entry."""
+    texts = [f"{name} = {_short_value(value)}" for name, value in at.items()]
+    rest = ["…"] if len(texts) > MOST_NAMED else []
+    return ", ".join([*texts[:MOST_NAMED], *rest])
+
+
+def _short_value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    few = len(value) <= MOST_ENTRIES and all(isinstance(each, float) for each in value)
+    return f"({', '.join(f'{each:.4g}' for each in value)})" if few else "…"
 
 
 def _curves(served: Served) -> list[Data]:
