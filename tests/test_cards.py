@@ -50,7 +50,7 @@ def market_fit():
         "maturity": ["3M"] * 120 + ["6M"] * 120 + ["1Y"] * 120,
         "iv": [0.2 + 1e-4 * (i % 7) for i in range(360)],
     }
-    found = fk.solve(fk.BlackScholesMerton(), steps=20, evaluations=1)
+    found = fk.pretrained("black-scholes-merton")
     return found.calibrate(fk.read_quotes(sheet, spot=100.0))
 
 

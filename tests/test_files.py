@@ -333,14 +333,6 @@ def test_of_many_processes_one_at_a_time_is_inside(tmp_path):
     assert names(tmp_path) == ["count"]
 
 
-def test_the_library_needs_no_fcntl(tmp_path):
-    """Windows has none."""
-    code = (
-        "import sys, filelock; sys.modules['fcntl'] = None; import feynkac.files, feynkac.execution"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     tmp_path.chmod(0o500)

@@ -120,6 +120,7 @@ def test_a_budget_becomes_steps(monkeypatch):
     assert solution.manifest.warnings[0].startswith("only ")
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_beside_other_work():
     """With a process that burns the same cores half of the time; a real clock."""
     burner = (
@@ -218,7 +219,7 @@ def test_what_is_no_family_is_refused():
 
 
 def test_a_built_in_family_is_found_by_its_name():
-    assert fk.solve("heat-gaussian", steps=1, batch_size=64).family == fk.HeatGaussian()
+    assert fk.solve("black-scholes", steps=1, batch_size=64).family == fk.BlackScholes()
 
 
 def test_a_scheme_must_suit_the_family():

@@ -76,10 +76,10 @@ def queries():
 CASES = [
     pytest.param(FAMILY, 500, id="black-scholes"),
     pytest.param(fk.BlackScholesMerton(), 300, id="black-scholes-merton"),
-    pytest.param(fk.Digital(), 300, id="digital"),
+    pytest.param(fk.Digital(), 300, id="digital", marks=pytest.mark.slow),
     pytest.param(fk.OrnsteinUhlenbeck(), 300, id="ornstein-uhlenbeck"),
-    pytest.param(fk.Heston(), 100, id="heston"),
-    pytest.param(fk.Rainbow(), 100, id="rainbow"),
+    pytest.param(fk.Heston(), 100, id="heston", marks=pytest.mark.slow),
+    pytest.param(fk.Rainbow(), 100, id="rainbow", marks=pytest.mark.slow),
     pytest.param(fk.Spread(), 100, id="spread"),
     pytest.param(fk.Cev(), 100, id="cev"),
 ]

@@ -209,7 +209,7 @@ def test_built_in_families_pass_in_a_second(name):
     family = BUILT_IN[name]()
     scheme = suitable_scheme(family)
     require_simulable(family, scheme)
-    start = time.perf_counter()
+    start = time.process_time()
     require_sound(family)
     require_simulable(family, scheme)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0

@@ -27,10 +27,10 @@ def test_a_run_holds_the_resolved_method(method, family):
     [
         ("architecture", fk.Smooth(width=5, depth=1)),
         ("scheme", fk.EulerMaruyama(steps=2)),
-        ("noise", fk.Antithetic()),
-        ("optimiser", fk.SGD()),
-        ("schedule", fk.StepDecay(patience=7)),
-        ("batch_size", 33),
+        pytest.param("noise", fk.Antithetic(), marks=pytest.mark.slow),
+        pytest.param("optimiser", fk.SGD(), marks=pytest.mark.slow),
+        pytest.param("schedule", fk.StepDecay(patience=7), marks=pytest.mark.slow),
+        pytest.param("batch_size", 33, marks=pytest.mark.slow),
         ("paths", 3),
     ],
 )

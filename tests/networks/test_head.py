@@ -62,8 +62,13 @@ def test_bachelier_is_that_of_the_normal_law(call):
         assert u.item() == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
-@pytest.mark.parametrize("kind", [Black, Bachelier])
-@pytest.mark.parametrize("call", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        *((Black, True), (Bachelier, False)),
+        *(pytest.param(*c, marks=pytest.mark.slow) for c in ((Black, False), (Bachelier, True))),
+    ],
+)
 def test_first_and_second_derivatives(kind, call):
     head = priced(kind, call, factor=1.0 if kind is Black else 100.0)
     inputs = sample(6).clamp_min(0.05).requires_grad_()

@@ -53,22 +53,22 @@ class Case:
         return torch.cat(both)
 
 
-@pytest.fixture(params=[0, 1, 3], ids=lambda k: f"{k} directions")
+@pytest.fixture(scope="module", params=[0, 1, 3], ids=lambda k: f"{k} directions")
 def directions(request):
     return request.param
 
 
-@pytest.fixture(params=[0, 6], ids=lambda products: f"{products} products")
+@pytest.fixture(scope="module", params=[0, 6], ids=lambda products: f"{products} products")
 def products(request):
     return request.param
 
 
-@pytest.fixture(params=[1, 3], ids=lambda outputs: f"{outputs} outputs")
+@pytest.fixture(scope="module", params=[1, 3], ids=lambda outputs: f"{outputs} outputs")
 def outputs(request):
     return request.param
 
 
-@pytest.fixture(params=[1, 2, 3, "waves"], ids=lambda depth: f"depth {depth}")
+@pytest.fixture(scope="module", params=[1, 2, 3, "waves"], ids=lambda depth: f"depth {depth}")
 def case(request, directions, products, outputs):
     if request.param == "waves":
         return Case(directions, 2, products, outputs, (0.5, 1.0, 3.0, 0.0))

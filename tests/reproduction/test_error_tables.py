@@ -26,7 +26,7 @@ from feynkac.reproduction.trainings import (
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory):
     """Of the cheapest reproduction there is."""
-    return Settings(Store(tmp_path_factory.mktemp("runs")), budget=4.0, seeds=(0,))
+    return Settings(Store(tmp_path_factory.mktemp("runs")), budget=2.0, seeds=(0,))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_paper_stands_beside_what_was_found(first):
     steps = first.data["lines"][-1]["step"]
     assert first.rows[6][:3] == (f"24,000 (here {steps})", "0.0011 ± 0.0001", "2827 ± 17")
     assert len(first.rows) == 7 + 1
-    assert first.rows[-1][0].startswith("fast (scaled: 2 s in place of 28 s)")
+    assert first.rows[-1][0].startswith("fast (scaled: 1 s in place of 28 s)")
     json.dumps(first.data, allow_nan=False)
 
 

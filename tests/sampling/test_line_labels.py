@@ -254,7 +254,11 @@ class Well(Ball):
         return x - 2.0 * x.square().sum(-1, keepdim=True) * x
 
 
-@pytest.mark.parametrize("noise", [ParallelLines(), Rays()], ids=lambda noise: noise.kind)
+@pytest.mark.parametrize(
+    "noise",
+    [pytest.param(ParallelLines(), marks=pytest.mark.slow), Rays()],
+    ids=lambda noise: noise.kind,
+)
 def test_paths_that_explode_far_out_do_not_spoil_a_label(noise, generator):
     family, scheme = Well(dim=8), ExtrapolatedFlows(steps=4, noise="additive")
     inputs = family.domain.sample(256, generator)

@@ -140,8 +140,8 @@ def test_finite_differences_converge_to_the_reference():
 
 
 CASES = [
-    ([-1.0, 0.5], 0.5, 1.0, 0.6),
-    ([0.2, -1.5], 1.0, 0.5, 1.0),
+    pytest.param([-1.0, 0.5], 0.5, 1.0, 0.6, marks=pytest.mark.slow),
+    pytest.param([0.2, -1.5], 1.0, 0.5, 1.0, marks=pytest.mark.slow),
     ([1.4, 0.0], 0.8, 2.0, 0.9),
     ([-0.6, 0.3, 1.0, -0.7], 0.3, 1.5, 0.3),
 ]

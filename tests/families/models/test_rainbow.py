@@ -28,7 +28,12 @@ from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
 
 PAYOFFS = [Payoff(style, on=on) for on in ("max", "min") for style in ("call", "put", "digital")]
-every_payoff = pytest.mark.parametrize("payoff", PAYOFFS, ids=str)
+QUICK = ("call:max", "put:min", "digital:min")  # the others take the same ways
+every_payoff = pytest.mark.parametrize(
+    "payoff",
+    [p if str(p) in QUICK else pytest.param(p, marks=pytest.mark.slow) for p in PAYOFFS],
+    ids=str,
+)
 main_payoffs = pytest.mark.parametrize("payoff", [PAYOFFS[0], PAYOFFS[4]], ids=str)
 
 

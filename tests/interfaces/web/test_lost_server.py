@@ -6,6 +6,7 @@ import pytest
 from browsing import FEYNKAC, Server, Watched
 
 
+@pytest.mark.slow
 def test_a_lost_server_shows_a_banner_and_the_page_recovers(browser, runs):
     server = Server(runs).start()
     page = browser.new_page()

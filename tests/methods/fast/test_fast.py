@@ -229,6 +229,7 @@ def test_paths_that_flows_lose_at_corners_alone_are_stepped():
     assert suitable_scheme(TwoPowers()) == quick
 
 
+@pytest.mark.slow
 def test_steps_are_doubled_until_paths_from_the_corners_stay_finite():
     """Logistic growth: four steps of Runge and Kutta overflow where x is far above its capacity."""
     (member,) = choose_members(["logistic-growth"])
