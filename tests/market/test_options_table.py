@@ -126,3 +126,11 @@ def test_rates_beside_options_under_other_names(name):
     quotes = fk.read_quotes({"K": [100], "T": [2], "iv": [0.2], name: ["3 %"]}, spot=100.0)
     assert quotes.discount.tolist() == pytest.approx([np.exp(-0.06)])
     assert quotes.forward.tolist() == pytest.approx([100.0 * np.exp(0.06)])
+
+
+def test_many_prices_beyond_their_bounds_are_said():
+    columns = {"K": [80, 90, 100, 110, 120], "T": 0.5, "type": "C"}
+    prices = np.array([20.9, 12.5, 6.8, 3.3, 0.9])
+    per_contract = read(columns | {"mid": 100 * prices}).reading
+    assert "4 of 5 prices are beyond the bounds of arbitrage" in per_contract.notes[0]
+    assert not any("bounds" in note for note in read(columns | {"mid": prices}).reading.notes)

@@ -24,6 +24,7 @@ MIDDLE = 3.0  # relative strikes beyond, or below its inverse, in the middle, ar
 MOST_NEGATIVE = 0.4  # of the strikes; more of them are no strikes
 FAR = 10.0  # times: strikes farther from the forward, in the middle, are in other units
 DOUBTFUL = 0.2  # relative difference of volatilities that prices and the sheet give
+MOST_OUTSIDE, TOO_CHEAP = 0.2, 0.01  # shares: of prices far beyond their bounds
 IMPOSSIBLE = 3.0  # times: volatilities so far from those that the sheet gives
 DOUBTFUL_FORWARD = 0.005  # relative difference of forwards that calls and puts give
 USUAL = (0.005, 2.0)  # volatilities, in the middle
@@ -360,6 +361,13 @@ def _check_prices(
     ]
     above = [f"price {p:g} is above the bound {v:g}" for p, v in zip(price, most, strict=True)]
     table.drop(price <= 0.0, [f"price {p:g} is not positive" for p in price])
+    outside = table.usable & ((price < (1.0 - TOO_CHEAP) * least) | (price >= most))
+    count, all_of_them = int(outside.sum()), int(table.usable.sum())
+    if count > MOST_OUTSIDE * all_of_them:
+        table.notes.append(
+            f"{count} of {all_of_them} prices are beyond the bounds of arbitrage; check the units "
+            "of prices and spot, the type, the rate and the date."
+        )
     table.drop(price < least - slack, below)
     table.drop(price >= most, above)
 
