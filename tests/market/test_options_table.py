@@ -132,5 +132,5 @@ def test_many_prices_beyond_their_bounds_are_said():
     columns = {"K": [80, 90, 100, 110, 120], "T": 0.5, "type": "C"}
     prices = np.array([20.9, 12.5, 6.8, 3.3, 0.9])
     per_contract = read(columns | {"mid": 100 * prices}).reading
-    assert "4 of 5 prices are beyond the bounds of arbitrage" in per_contract.notes[0]
+    assert any("4 of 5 prices are beyond the bounds" in note for note in per_contract.notes)
     assert not any("bounds" in note for note in read(columns | {"mid": prices}).reading.notes)
