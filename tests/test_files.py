@@ -353,7 +353,7 @@ def test_a_prepared_link_in_place_of_the_lock_is_not_followed(tmp_path):
 
 def test_a_text_of_countless_lists_is_refused_at_once():
     content = b'{"a": [' + b"[1]," * 300_000 + b"[1]]}"
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ValueError, match="more than 200000 objects and lists"):
         parse_object(content)
-    assert time.perf_counter() - start < 0.2
+    assert time.process_time() - start < 0.2

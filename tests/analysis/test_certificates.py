@@ -7,6 +7,7 @@ would exceed `allowed(n, 0.05)` once in 10,000 runs.
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -90,7 +91,8 @@ def test_95_percent_intervals_cover_the_closed_form(family, count):
     inputs = sample(family, count)
     scheme = Exact() if isinstance(family, fk.ExactSampler) else FamilySteps()
     truth = closed(inputs, family).squeeze(-1)
-    found = check(lambda v: closed(v, family), inputs, family, scheme, effort=COARSE)
+    effort = replace(COARSE, seconds=1.0)  # which another program may delay
+    found = check(lambda v: closed(v, family), inputs, family, scheme, effort=effort)
     assert missed(found, truth).sum() <= allowed(count, 0.05)
     assert (found.half_width > 0.0).all()
     assert (found.half_width / (1.0 + truth.abs())).median() < 1e-3
