@@ -26,7 +26,7 @@ def sheet(tmp_path):
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "bsm"
-    fk.solve(fk.BlackScholesMerton(), steps=60, seed=0, evaluations=1, out=folder)
+    fk.pretrained("black-scholes-merton").save(folder)
     return folder
 
 

@@ -21,7 +21,7 @@ def run(*arguments: object) -> Result:
 @pytest.fixture(scope="module")
 def put(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "put"
-    fk.solve(fk.BlackScholes(), steps=30, evaluations=1, out=folder)
+    fk.pretrained("black-scholes").save(folder)
     return folder
 
 

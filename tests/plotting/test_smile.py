@@ -11,7 +11,7 @@ AT = {"x": 9.5, "sigma": 0.3}
 
 @pytest.fixture(scope="module")
 def solution() -> fk.Solution:
-    return fk.solve(fk.BlackScholes(), steps=30, evaluations=1)
+    return fk.pretrained("black-scholes")
 
 
 def test_each_line_is_the_smile_of_a_maturity(solution):

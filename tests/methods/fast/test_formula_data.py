@@ -22,7 +22,7 @@ def test_labels_are_the_closed_form_and_its_slopes(generator):
 
 def test_a_training_on_a_formula_simulates_nothing_and_is_recorded(tmp_path):
     family = fk.Cev()
-    solution = fk.solve(family, fk.Fast(formula=True), steps=60, evaluations=1, out=tmp_path)
+    solution = fk.solve(family, fk.Fast(formula=True), steps=30, evaluations=1, out=tmp_path)
     assert solution.error(2000).l1 < 0.002
     assert fk.load(tmp_path).manifest.run.method.formula
     assert not fk.load(tmp_path).manifest.run.method.simulates
