@@ -106,6 +106,11 @@ def test_the_network_s_share_is_a_formula_and_none_without_an_error():
     assert all(figure.network == 0.0 for figure in figures(exact).values())
 
 
+@pytest.mark.parametrize(
+    "known",
+    [name if name == "normal" else pytest.param(name, marks=pytest.mark.slow) for name in KNOWN],
+    indirect=True,
+)
 def test_every_error_is_the_spread_of_its_figure(known):
     runs = [figures(push(known, 2000, seed)) for seed in range(100)]
     for name in runs[0]:

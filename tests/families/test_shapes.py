@@ -40,7 +40,18 @@ def points(family, count, generator):
     return inputs
 
 
-@pytest.mark.parametrize("family", PRICED, ids=repr)
+def with_slow_ones(families):
+    """Of payoffs whose formulas take long, the calls alone are quick."""
+    dear = (fk.Heston, fk.GeometricBasket, fk.Rainbow, fk.Spread)
+    return [
+        pytest.param(each, marks=pytest.mark.slow)
+        if isinstance(each, dear) and each.payoff.style != "call"
+        else each
+        for each in families
+    ]
+
+
+@pytest.mark.parametrize("family", with_slow_ones(PRICED), ids=repr)
 def test_closed_forms_have_every_declared_shape(family, generator):
     report = check_shape(closed(family), family, points(family, 1000, generator))
     assert [row.sentence for row in report.rows if not row.kept] == []

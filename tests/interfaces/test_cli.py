@@ -143,7 +143,7 @@ def test_a_closed_pipe_ends_the_program_without_a_word(arguments):
 
 def test_help_takes_less_than_half_a_second_of_a_processor():
     times = []
-    for _ in range(5):
+    while len(times) < 5 and not min(times, default=1.0) < 0.5:
         before = os.times()
         subprocess.run([PROGRAM, "--help"], check=True, stdout=subprocess.DEVNULL)
         after = os.times()

@@ -38,14 +38,20 @@ from feynkac.runs.artifact import (
     record_domain,
     write_artifact,
 )
+from feynkac.runs.run import Run
 
 Tensors = dict[str, torch.Tensor]
 
 
+@pytest.fixture(scope="module")
+def asked() -> Run:
+    architecture = Multilevel(levels=2, factor=2)
+    return make_run(BlackScholes(), "paper", {"architecture": architecture, "steps": 7})
+
+
 @pytest.fixture
-def manifest() -> Manifest:
-    family = BlackScholes()
-    run = make_run(family, "paper", {"architecture": Multilevel(levels=2, factor=2), "steps": 7})
+def manifest(asked: Run) -> Manifest:
+    family, run = BlackScholes(), asked
     history = [{"step": 7, "seconds": 0.1, "l1": 1 / 3, "linear_baseline": None}]
     return make_manifest(run, family.domain, steps=7, seconds=0.1, parameters=200, history=history)
 
