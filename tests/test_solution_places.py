@@ -22,6 +22,10 @@ def test_double_computes_in_float64_and_leaves_the_original_alone(solution):
     assert double.to(torch.float32)(AT).tolist() == solution(AT).tolist()
 
 
+def test_the_error_in_float64_is_that_in_float32(solution):
+    assert solution.double().error(256).l1 == pytest.approx(solution.error(256).l1, rel=1e-5)
+
+
 def test_derivatives_in_float64_agree_with_differences(solution):
     double, h = solution.double(), 1e-5
     up, down = (double(AT | {"sigma": 0.3 + s * h}) for s in (1, -1))

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
@@ -16,7 +17,8 @@ FEYNKAC = [sys.executable, "-c", "from feynkac.interfaces.cli import main; main(
 
 
 @pytest.mark.slow
-def test_a_training_is_served_until_ctrl_c(tmp_path):
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_training_is_served_until_its_command_is_ended(tmp_path, end):
     command = [*FEYNKAC, "solve", "black-scholes", "--steps=2", "--batch-size=32", "--watch"]
     process = subprocess.Popen(
         [*command, f"--out={tmp_path / 'run'}"],
@@ -33,8 +35,10 @@ def test_a_training_is_served_until_ctrl_c(tmp_path):
         assert any("saved in" in line for line in result)
         with urllib.request.urlopen(address + "v1/runs/run/progress") as reply:
             assert json.load(reply)["state"] == "finished"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         assert process.wait(timeout=30) == 0
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address)
 
 
 def test_several_runs_cannot_be_watched(tmp_path):

@@ -30,6 +30,7 @@ from feynkac.families.family import Family, outputs
 from feynkac.sampling.noise.noise import Noise
 from feynkac.sampling.schemes.scheme import Scheme
 from feynkac.sketches import intervals
+from feynkac.suggestions import KnownKeywords
 
 LOOKS = (0.25, 0.25, 0.5)  # shares of the time, with a tolerance
 AIM = 1e-4  # half width relative to 1 + |u|, by default
@@ -39,7 +40,7 @@ Verdict = Literal["within", "outside", "undecided"]
 
 
 @dataclass(frozen=True)
-class Effort:
+class Effort(KnownKeywords):
     """The effort of a certificate.
 
     Example:

@@ -16,7 +16,13 @@ from feynkac.suggestions import did_you_mean
 
 At = Mapping[str, Any] | None
 """Values of variables by name, or none but those given as keywords."""
-OPTIONS = ("greeks", "extrapolate")  # what else may stand beside variables, and be mistyped
+OPTIONS = (
+    "greeks",
+    "extrapolate",
+    "tolerance",
+    "effort",
+    "progress",
+)  # what else may stand beside variables, and be mistyped
 PLAIN = (list, tuple, int, float, complex, str, np.generic)
 """What is no series of a data frame."""
 

@@ -1,5 +1,6 @@
 """A training in the browser: `solve --watch` serves the run's folder while it is under way."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -57,5 +58,10 @@ def _first_words(process: "subprocess.Popen[str]") -> str:
 
 
 def _wait(process: "subprocess.Popen[str]") -> None:
-    with suppress(KeyboardInterrupt):
-        process.wait()
+    """Until Ctrl-C or SIGTERM, which would otherwise end this process alone."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)

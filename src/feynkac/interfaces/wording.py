@@ -31,12 +31,15 @@ def in_shell(text: str) -> str:
         'use --scheme ninomiya-victoir:4, or give --extrapolate.'
         >>> in_shell("give `spot=100`, or `columns={'strike': 'K'}`.")
         'give --spot 100, or --column strike=K.'
+        >>> in_shell("(`columns={'days': 'Time to Expiry'}` for days)")
+        "(--column 'days=Time to Expiry' for days)"
     """
     from feynkac.parts import kebab
 
     for python, shell in OPTIONS.items():
         text = text.replace(python, shell)
     text = re.sub(r"`columns={'(\S+)': '(\S+)'}`", r"--column \1=\2", text)
+    text = re.sub(r"`columns={'(\S+)': '([^']+)'}`", r"--column '\1=\2'", text)
     text = re.sub(r"`(\w+)=([\w.-]+)`", r"--\1 \2", text)
     pattern = rf"(?:a scheme such as )?\b({'|'.join(SCHEMES)})\(steps=(\d+)\)"
     return re.sub(pattern, lambda found: f"--scheme {kebab(found[1])}:{found[2]}", text)

@@ -93,7 +93,11 @@ class Network(nn.Module):
             self.register_buffer(name, value, persistent=False)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Normalise, then evaluate.  Leading axes are folded into one batch."""
+        """Normalise, then evaluate, in the network's own precision.
+
+        Leading axes are folded into one batch.
+        """
+        inputs = inputs.to(self.shift.dtype)
         values = self.scaled(inputs)
         if self.head is not None:
             priced: Tensor = self.head(inputs, values)
