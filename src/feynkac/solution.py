@@ -128,7 +128,8 @@ class Solution(SolutionInference, Shown):
 
         Args:
             inputs: how many; by default 2^16 with a closed form (fewer if an input has more than
-                256 numbers), 1024 with a grid, else 512, or fewer if a path has many normals.
+                256 numbers), 1024 with a grid (fewer if it is large), else 512, or fewer if a path
+                has many normals.
             paths: per input, if the reference is simulated; by default 2^14.
             seed: of the inputs and paths.
             scheme: of the simulated reference; by default the one trained with. Trained with a

@@ -407,3 +407,20 @@ def test_each_of_several_outputs_has_its_own_mean_and_deviation(generator):
     errors = compare(truth.mean(0).expand_as(truth), Estimate(truth, zero), points, FAMILY.domain)
     assert errors.mean_baseline == pytest.approx(errors.l1)
     assert errors.relative == pytest.approx(math.sqrt(2.0 / math.pi), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("grid", "inputs"),
+    [(fk.Grid((65,), 24), 1024), (fk.Grid((97, 49), 24), 1024), (fk.Grid((145, 73), 36), 256)],
+)
+def test_large_grids_give_fewer_reference_values(grid, inputs, monkeypatch):
+    """The work is bounded; nothing is solved here, only what would be is counted."""
+    asked = []
+
+    def noted(family, grid, points):
+        asked.append(len(points))
+        return Estimate(torch.ones(len(points), 1), torch.zeros(len(points), 1))
+
+    monkeypatch.setattr(metrics, "grid_reference", noted)
+    make_yardstick(fk.DoubleWell(), Exact(), torch.Generator().manual_seed(0), grid=grid)
+    assert asked == [inputs]

@@ -41,6 +41,7 @@ ROWS_AT_ONCE = 2**15
 KNOWN_INPUTS, KNOWN_NUMBERS = 2**16, 2**24  # with a closed form; numbers of all inputs together
 FEWEST_KNOWN = 2**10
 GRIDDED_INPUTS, FEWEST_GRIDDED = 2**10, 2**5  # with a grid
+GRIDDED_WORK = 2**29  # nodes times steps of all inputs; larger grids get fewer
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,7 +219,9 @@ def _gridded_inputs(family: Family, grid: Grid, seconds: float | None) -> int:
     Those that are solved together take the time of one.
     """
     if seconds is None:
-        return GRIDDED_INPUTS
+        finer = grid.refined()
+        bearable = GRIDDED_WORK // (math.prod(finer.nodes) * finer.steps)
+        return min(GRIDDED_INPUTS, max(FEWEST_GRIDDED, 1 << bearable.bit_length() - 1))
     start = time.perf_counter()
     count = min(GRIDDED_INPUTS, max(FEWEST_GRIDDED, at_once(grid.refined()) // 2))
     few = family.domain.sample(count, make_generator(0, "trial of the reference"))
