@@ -45,6 +45,18 @@ def assert_moments(posterior, mean, covariance, kurtosis=3.0):
     assert (np.abs(found.std(0) / std - 1) < 4 * np.sqrt((kurtosis - 1) / 4 / size)).all()
 
 
+def test_data_that_nothing_explains_widen_it_as_they_widen_intervals():
+    """The given noise is a quarter of the true one: χ² is 16 times too large."""
+    problem = problem_of(NOISE / 4)
+    fit, found = calibrate(problem), sampled(problem)
+    wider = np.sqrt(fit.chi_square / problem.freedom)
+    assert wider > 2
+    assert found.samples.std(0) == pytest.approx(fit.std, rel=0.1)
+    assert found.warnings == [
+        f"no parameters explain these data: the noise is taken {wider:.3g} times as large."
+    ]
+
+
 @pytest.fixture(scope="module")
 def posterior():
     return sampled(problem_of())

@@ -278,10 +278,17 @@ def _variance(problem: Problem, r: Array, chi_square: float | None) -> float:
     Where u cannot explain the data, χ² per degree of freedom says how much larger it is.
     """
     if chi_square is not None:
-        return chi_square / problem.freedom if _unexplained(problem, chi_square) else 1.0
+        return inflation(problem, chi_square)
     if not problem.freedom:
         return np.inf
     return float(r @ r) / problem.freedom + float(np.sum((problem.model / problem.scale) ** 2))
+
+
+def inflation(problem: Problem, chi_square: float | None) -> float:
+    """By what the given variance of the noise is multiplied: χ² per degree of freedom, or 1."""
+    if chi_square is None or not _unexplained(problem, chi_square):
+        return 1.0
+    return chi_square / problem.freedom
 
 
 def _chi_square(problem: Problem, r: Array) -> float | None:

@@ -6,12 +6,12 @@ split-R̂, the autocorrelation time and the effective sample size.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from feynkac.analysis.calibration import Calibration
+from feynkac.analysis.calibration import Calibration, inflation
 from feynkac.analysis.observations import Array, Problem
 from feynkac.analysis.rounding import figure, number
 from feynkac.cards import Card, Shown
@@ -136,15 +136,18 @@ def sample_posterior(
             "fit; widen it, or start from another calibration."
         )
 
+    larger = inflation(problem, start.chi_square)
+
     def log_density(theta: Array) -> Array:
-        return _log_density(problem, prior, theta)
+        return _log_density(problem, prior, larger, theta)
 
     sampler = emcee.EnsembleSampler(walkers, size, log_density, vectorize=True)
     sampler.random_state = np.random.RandomState(seed).get_state()
     for done, _ in enumerate(sampler.sample(first[:walkers], iterations=steps), start=1):
         if report and done % 50 == 0:
             report(done / steps)
-    return _summary(problem, sampler, steps, confidence)
+    found = _summary(problem, sampler, steps, confidence)
+    return replace(found, warnings=[*_inflated(larger), *found.warnings])
 
 
 def _first(problem: Problem, start: Calibration, walkers: int, rng: np.random.Generator) -> Array:
@@ -156,12 +159,12 @@ def _first(problem: Problem, start: Calibration, walkers: int, rng: np.random.Ge
     return np.asarray(np.abs(1.0 - np.abs(1.0 - np.abs(drawn))))  # reflected at both ends
 
 
-def _log_density(problem: Problem, prior: Prior | None, theta: Array) -> Array:
+def _log_density(problem: Problem, prior: Prior | None, larger: float, theta: Array) -> Array:
     inside = problem.allowed(theta) & ((theta >= 0.0) & (theta <= 1.0)).all(-1)
     found = np.full(len(theta), -np.inf)
     if inside.any():
         square = problem.misfit(theta[inside])
-        found[inside] = _log_likelihood(problem, square)
+        found[inside] = _log_likelihood(problem, square / larger)
         if prior is not None:
             found[inside] += _log_prior(problem, prior, theta[inside])
     return np.where(np.isnan(found), -np.inf, found)
@@ -204,6 +207,12 @@ def _summary(problem: Problem, sampler: Any, steps: int, confidence: float) -> P
         acceptance=float(np.mean(sampler.acceptance_fraction)),
         warnings=warnings,
     )
+
+
+def _inflated(larger: float) -> list[str]:
+    """The posterior is then as wide as the intervals of the fit."""
+    said = f"no parameters explain these data: the noise is taken {larger**0.5:.3g} times as large."
+    return [said] if larger > 1.0 else []
 
 
 def _cut(problem: Problem, samples: Array) -> list[str]:
