@@ -98,6 +98,12 @@ def test_the_posterior_of_quotes(sheet, tmp_path):
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_sheet_that_is_not_there(tmp_path):
+    found = run("black-scholes-merton", tmp_path / "quotes.csv", *OPTIONS)
+    assert found.exit_code == 2
+    assert "there is no file" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -59,6 +59,8 @@ def is_observations(path: Path, domain: Domain, named: bool) -> bool:
         domain: of the family.
         named: whether the user said which variables to find.
     """
+    if not path.exists():
+        raise InputError(f"there is no file {path}.")
     try:
         text = io.StringIO(read_regular(path).decode("utf-8-sig"), newline="")  # no endless device
         header = next((row for row in csv.reader(text) if any(cell.strip() for cell in row)), [])
