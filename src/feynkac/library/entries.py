@@ -165,8 +165,8 @@ ENTRIES: tuple[Entry, ...] = (
             rho=Box(-0.8, 0.5),
             strike=100.0,
         ),
-        steps=4_000,
-        method=Fast(grid=Grid((97, 49), 36, sets=4096, points=32), width=96),
+        steps=6_000,
+        method=Fast(grid=Grid((145, 73), 36, sets=2048, points=64), width=112),
     ),
     Entry(
         "spread",
