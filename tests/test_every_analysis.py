@@ -20,8 +20,13 @@ from feynkac.training.settings import Training
 SMALL = fk.Smooth(width=8, depth=1, products=4)
 QUICK = fk.Effort(seconds=0.05, aim=0.05, most_paths=2**13)
 
+ALWAYS = {"black-scholes", "basket-put", "heat-gaussian", "heston", "barrier", "channel", "vasicek"}
+FAMILIES = [
+    pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.slow) for name in BUILT_IN
+]
 
-@pytest.fixture(scope="module", params=BUILT_IN)
+
+@pytest.fixture(scope="module", params=FAMILIES)
 def solution(request):
     cls = BUILT_IN[request.param]
     small = {"dim": 2} if "dim" in {f.name for f in dataclasses.fields(cls)} else {}

@@ -38,8 +38,6 @@ PLACES = {
     "other domains": lambda: fk.BlackScholes().on(strik=11.0),
     "fields of a family": lambda: fk.Heston(paoff=fk.Payoff("put")),
     "fields of a method": lambda: fk.Fast(batchsize=64),
-    "fields of an optimiser": lambda: fk.AdamW(learningrate=1e-3),
-    "fields of a scheme": lambda: fk.EulerMaruyama(step=16),
     "fields of an effort": lambda: fk.Effort(second=1.0),
     "points of the shell": lambda: parse_domain("sgima=0.1:0.2", fk.BlackScholes().domain),
     "schemes of the shell": lambda: parse_scheme("milstien:3"),
@@ -61,8 +59,6 @@ def test_every_place_that_takes_names_proposes_one(place):
         "fields of a method": "batch_size",
         "options beside inputs": "greeks",
         "options of a certificate": "tolerance",
-        "fields of an optimiser": "learning_rate",
-        "fields of a scheme": "steps",
         "fields of an effort": "seconds",
     }.get(place, "sigma")
     with pytest.raises((InputError, TypeError), match=rf"Did you mean '{meant}'\?"):

@@ -16,14 +16,13 @@ from pydantic_core import CoreSchema, core_schema
 
 from feynkac.errors import ArtifactError, InputError
 from feynkac.fingerprint import fingerprint
-from feynkac.suggestions import KnownKeywords
 
 
 class UnknownPartError(ArtifactError):
     """A user's own part that is not defined here, or has changed since."""
 
 
-class Part(KnownKeywords, ABC):
+class Part(ABC):
     """Base of all settings that have subclasses. Fields of an abstract type hold any of them."""
 
     kind: ClassVar[str]

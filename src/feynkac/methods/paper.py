@@ -30,6 +30,7 @@ from feynkac.sampling.schemes.euler_maruyama import EulerMaruyama
 from feynkac.sampling.schemes.exact import Exact
 from feynkac.sampling.schemes.family_steps import FamilySteps
 from feynkac.sampling.schemes.scheme import Scheme
+from feynkac.suggestions import KnownKeywords
 from feynkac.training.objective import MeanSquare
 from feynkac.training.optimisers.optimiser import SGD, AdamW
 from feynkac.training.schedules import StepDecay
@@ -94,7 +95,7 @@ TABLE_6: dict[str, Dimension] = {
 
 
 @dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
-class Paper(Method):
+class Paper(KnownKeywords, Method):
     """The method of Berner, Dablander and Grohs (2020).
 
     Example:

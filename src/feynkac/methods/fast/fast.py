@@ -45,6 +45,7 @@ from feynkac.sampling.line_labels import found_to_jump, slopes_hold
 from feynkac.sampling.noise.sobol import Sobol
 from feynkac.sampling.noise.trapezoid import Trapezoid
 from feynkac.sampling.path import label_normals
+from feynkac.suggestions import KnownKeywords
 from feynkac.training.objective import MeanSquare, Objective
 from feynkac.training.optimisers.gauss_newton import GaussNewton
 from feynkac.training.optimisers.muon import Muon
@@ -68,7 +69,7 @@ FEW_LEAST_SLOPE = 0.1  # with few inputs: what matters less to u must not count 
 
 
 @dataclass(frozen=True, kw_only=True, config={"extra": "forbid"})
-class Fast(Method):
+class Fast(KnownKeywords, Method):
     """Values and slopes of many paths per input, fitted by second-order or orthogonal steps.
 
     Example:
