@@ -103,7 +103,7 @@ def test_without_a_closed_form_curves_carry_certified_points():
     assert data["error_map"] is None
     assert curve["slice"]["closed_form"] is None
     assert len(curve["certificates"]) == len(curve["points"]) == 7
-    assert [table["title"] for table in data["tables"]] == ["Errors of u", "Certificates"]
+    assert [table["title"] for table in data["tables"]] == ["Errors of u", "Certificates", "Shapes"]
 
 
 def test_a_file_of_another_kind_is_refused(runs, tmp_path):
